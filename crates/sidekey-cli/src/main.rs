@@ -1,0 +1,3 @@
+//! The `sidekey` command.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! Runs the test kit by hand.
+
+fn main() {}

@@ -1,0 +1,2 @@
+//! Sidekey: an embedded, log-structured key-value store whose secondary indexes are first-class.
+
