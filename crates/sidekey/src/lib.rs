@@ -1,2 +1,6 @@
 //! Sidekey: an embedded, log-structured key-value store whose secondary indexes are first-class.
 
+pub(crate) mod base;
+
+pub use base::error::{Error, ErrorKind, Result};
+pub use base::value::Value;
