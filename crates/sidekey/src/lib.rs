@@ -1,6 +1,7 @@
 //! Sidekey: an embedded, log-structured key-value store whose secondary indexes are first-class.
 
 pub(crate) mod base;
+pub mod env;
 
 pub use base::error::{Error, ErrorKind, Result};
 pub use base::value::Value;
