@@ -2,6 +2,7 @@
 
 pub(crate) mod base;
 pub mod env;
+pub(crate) mod memtable;
 pub(crate) mod wal;
 
 pub use base::error::{Error, ErrorKind, Result};
