@@ -3,6 +3,7 @@
 pub(crate) mod base;
 pub mod env;
 pub(crate) mod memtable;
+pub(crate) mod table;
 pub(crate) mod wal;
 
 pub use base::error::{Error, ErrorKind, Result};

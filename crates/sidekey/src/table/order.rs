@@ -1,0 +1,111 @@
+//! Comparing keys before (or without) decoding them: common prefixes, u64 prefixes, split search keys.
+
+use crate::base::ids::Sqn;
+use crate::base::key::{self, Kind, TRAILER};
+use std::cmp::Ordering;
+
+/// How many leading bytes `a` and `b` share.
+#[inline]
+pub(crate) fn common_prefix_len(a: &[u8], b: &[u8]) -> usize {
+    let mut shared = 0;
+    for (x, y) in a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0) {
+        let differing = u64::from_le_bytes(*x) ^ u64::from_le_bytes(*y);
+        if differing != 0 {
+            return shared + differing.trailing_zeros() as usize / 8;
+        }
+        shared += 8;
+    }
+    let tails = a.iter().zip(b).skip(shared);
+    shared + tails.take_while(|(x, y)| x == y).count()
+}
+
+/// The first 8 bytes as a big-endian number, short strings padded with zeros: if two prefixes differ, they order their
+/// strings; if they are equal, the strings must be compared.
+#[inline]
+pub(crate) fn sort_prefix(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk::<8>() {
+        Some(chunk) => u64::from_be_bytes(*chunk),
+        None => bytes.iter().zip((0..8).rev()).fold(0, |sum, (&byte, place)| sum | u64::from(byte) << (8 * place)),
+    }
+}
+
+/// An internal key to search for, taken apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target<'a> {
+    pub user: &'a [u8],
+    /// The 8 bytes after the user key as a big-endian number, which orders as the bytes do.
+    pub trailer: u64,
+}
+
+impl<'a> Target<'a> {
+    /// The internal key at or after which the versions of `user` visible at `at` stand.
+    #[inline]
+    pub fn version(user: &'a [u8], at: Sqn) -> Self {
+        Self { user, trailer: u64::from_be_bytes(key::trailer(at, Kind::Put)) }
+    }
+
+    /// An internal key. Bytes too short to be one stand for a user key before all its versions.
+    #[inline]
+    pub fn key(key: &'a [u8]) -> Self {
+        match key.split_last_chunk::<TRAILER>() {
+            Some((user, trailer)) => Self { user, trailer: u64::from_be_bytes(*trailer) },
+            None => Self { user: key, trailer: 0 },
+        }
+    }
+
+    /// How the internal key `key` stands to this one.
+    #[inline]
+    pub fn order_of(&self, key: &[u8]) -> Ordering {
+        let other = Target::key(key);
+        other.user.cmp(self.user).then(other.trailer.cmp(&self.trailer))
+    }
+
+    /// How all keys that start with `prefix` stand to this one, if that can be said: `None` if the user key starts with it.
+    #[inline]
+    pub fn order_of_prefix(&self, prefix: &[u8]) -> Option<Ordering> {
+        if self.user.starts_with(prefix) {
+            return None;
+        }
+        // A user key that is a proper prefix of `prefix` comes before all of them, and compares so.
+        Some(prefix.cmp(self.user))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn common_prefix_is_the_longest(a in vec(0u8..2, 0..20), b in vec(0u8..2, 0..20)) {
+            let n = common_prefix_len(&a, &b);
+            prop_assert_eq!(&a[..n], &b[..n]);
+            prop_assert!(n == a.len() || n == b.len() || a[n] != b[n]);
+        }
+
+        #[test]
+        fn differing_sort_prefixes_order_their_strings(a in vec(0u8..3, 0..12), b in vec(0u8..3, 0..12)) {
+            let (x, y) = (sort_prefix(&a), sort_prefix(&b));
+            prop_assert!(x == y || x.cmp(&y) == a.cmp(&b));
+        }
+
+        #[test]
+        fn target_orders_as_internal_keys_do(
+            a in vec(0u8..2, 0..3), b in vec(0u8..2, 0..3), x in 0u64..3, y in 0u64..3,
+        ) {
+            let (x, y) = (key::encode(&a, Sqn(x), Kind::Put), key::encode(&b, Sqn(y), Kind::Delete));
+            prop_assert_eq!(Target::key(&x).order_of(&y), key::compare(&y, &x));
+        }
+    }
+
+    #[test]
+    fn a_prefix_decides_unless_the_target_starts_with_it() {
+        let target = Target::version(b"mm", Sqn(1));
+        assert_eq!(target.order_of_prefix(b"m"), None);
+        assert_eq!(target.order_of_prefix(b"mmm"), Some(Ordering::Greater));
+        assert_eq!(target.order_of_prefix(b"ma"), Some(Ordering::Less));
+        assert_eq!(target.order_of_prefix(b"n"), Some(Ordering::Greater));
+    }
+}
