@@ -2,6 +2,7 @@
 
 pub(crate) mod base;
 pub mod env;
+pub(crate) mod iter;
 pub(crate) mod memtable;
 pub(crate) mod table;
 pub(crate) mod wal;
