@@ -5,6 +5,7 @@ pub mod env;
 pub(crate) mod iter;
 pub(crate) mod memtable;
 pub(crate) mod table;
+pub(crate) mod version;
 pub(crate) mod wal;
 
 pub use base::error::{Error, ErrorKind, Result};
