@@ -1,0 +1,3 @@
+//! Policies: which tables to merge next. Pure functions of a version.
+
+pub(crate) mod leveled;
