@@ -6,6 +6,7 @@ pub mod env;
 pub(crate) mod iter;
 pub(crate) mod memtable;
 pub(crate) mod table;
+pub(crate) mod tree;
 pub(crate) mod version;
 pub(crate) mod wal;
 
