@@ -3,6 +3,7 @@
 pub(crate) mod base;
 pub(crate) mod compaction;
 pub mod env;
+pub(crate) mod index;
 pub(crate) mod iter;
 pub(crate) mod memtable;
 pub(crate) mod table;
