@@ -8,6 +8,7 @@ pub(crate) mod iter;
 pub(crate) mod memtable;
 pub(crate) mod table;
 pub(crate) mod tree;
+pub(crate) mod validate;
 pub(crate) mod version;
 pub(crate) mod wal;
 
