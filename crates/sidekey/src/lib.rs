@@ -6,6 +6,7 @@ pub mod env;
 pub(crate) mod index;
 pub(crate) mod iter;
 pub(crate) mod memtable;
+pub(crate) mod query;
 pub(crate) mod table;
 pub(crate) mod tree;
 pub(crate) mod validate;
