@@ -1,6 +1,7 @@
 //! Sidekey: an embedded, log-structured key-value store whose secondary indexes are first-class.
 
 pub(crate) mod base;
+pub(crate) mod check;
 pub(crate) mod compaction;
 pub mod env;
 pub(crate) mod index;
