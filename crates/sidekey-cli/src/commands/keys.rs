@@ -1,0 +1,20 @@
+//! Keys on the command line: text, or hexadecimal for other bytes.
+
+use crate::failure::Result;
+use crate::text::from_hex;
+use clap::Args;
+
+/// How key arguments are to be read.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct KeyForm {
+    /// Keys are given in hexadecimal: 00ff
+    #[arg(long)]
+    pub hex: bool,
+}
+
+impl KeyForm {
+    /// The bytes of a key argument.
+    pub fn bytes(self, text: &str) -> Result<Vec<u8>> {
+        if self.hex { from_hex(text) } else { Ok(text.as_bytes().to_vec()) }
+    }
+}
