@@ -26,7 +26,7 @@ impl Database {
     pub fn open(&self) -> Result<Db> {
         let mut settings = settings(&self.settings)?;
         settings.create_if_missing = false;
-        if !self.path.exists() {
+        if self.is_missing() {
             let message = format!("{}: there is no such database", self.path.display());
             return Err(Failure::from(Error::InvalidArgument(message))
                 .hint("check the path; `sidekey load`, `put` and `index create` make a database that is missing"));
@@ -34,10 +34,15 @@ impl Database {
         Ok(Db::open(&self.path, settings)?)
     }
 
+    /// Whether there is surely nothing at the path; what cannot be looked at is for opening to complain about.
+    fn is_missing(&self) -> bool {
+        matches!(self.path.try_exists(), Ok(false))
+    }
+
     /// Opens a database, and makes it if it is missing; says so, since a mistyped path looks just like it.
     pub fn open_or_create(&self) -> Result<Db> {
         let settings = settings(&self.settings)?;
-        let new = settings.create_if_missing && !self.path.exists();
+        let new = settings.create_if_missing && self.is_missing();
         let db = Db::open(&self.path, settings)?;
         if new {
             note(format_args!("made a new database at {}", self.path.display()));

@@ -132,6 +132,9 @@ fn directory_without_permission_is_an_error_of_the_system() {
     let (code, error) = place.error("put closed/db c k 1");
     assert_eq!((code, error["kind"].as_str()), (11, Some("Io")));
     assert!(error["message"].as_str().unwrap().contains("closed"), "{error}");
+    std::fs::set_permissions(place.path("closed"), std::fs::Permissions::from_mode(0o000)).unwrap();
+    let (code, error) = place.error("get closed/db c k");
+    assert_eq!((code, error["kind"].as_str()), (11, Some("Io")), "not 'no such database'");
 }
 
 #[test]
