@@ -97,6 +97,7 @@ impl Inner {
             match finding {
                 Ok(Finding::Write { old, blind }) => {
                     if group.next > Sqn::MAX {
+                        group.roll_back(before);
                         return Err(Error::invalid("sequence numbers are used up (2^56 writes)"));
                     }
                     op.set_blind(blind);

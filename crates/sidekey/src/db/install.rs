@@ -71,8 +71,7 @@ impl Inner {
     }
 
     /// Makes `edits` and the changes of `core`'s trees durable in one record, then shows them by `show`, a pure function of the state.
-    /// `show` also gets
-    /// the changes. Re-checks that the inputs are still there.
+    /// Re-checks that the inputs are still there.
     pub fn install(
         &self,
         core: &CollectionCore,

@@ -239,3 +239,17 @@ fn entries_of_a_dropped_index_between_two_live_ones_are_removed_without_being_as
     while db.background_step().unwrap() {}
     assert_eq!(db.stats().collections[0].index.entries, 100);
 }
+
+#[test]
+fn a_batch_that_runs_out_of_sequence_numbers_leaves_nothing_behind() {
+    let (db, c) = open(&MemoryFs::new());
+    let last = crate::base::ids::Sqn::MAX.0;
+    c.handle.inner.visible.store(last - 1, std::sync::atomic::Ordering::Release);
+    let mut batch = Batch::new();
+    batch.put(&c, "a", "1").put(&c, "b", "2");
+    assert_eq!(db.write(batch).unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!((c.get("a").unwrap(), c.get("b").unwrap()), (None, None));
+    assert_eq!(c.put("a", "3").unwrap(), last);
+    assert_eq!(c.put("a", "4").unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(c.get("a").unwrap().as_deref(), Some(&b"3"[..]));
+}
