@@ -1,0 +1,3 @@
+//! The `sidekey-lab` command.
+
+fn main() {}
