@@ -2,10 +2,11 @@
 //!
 //! [`source`] reads the repository's files and [`mask`] tells code from comments. The checks are [`mod@layers`], [`mod@tidy`] and
 //! [`mod@licences`]; they take texts and return findings, so that each can be shown bad input in its tests. [`suite`] runs the
-//! tests; [`steps`] runs several things and keeps the time.
+//! tests; [`counts`] counts the instructions of the hot loops; [`steps`] runs several things and keeps the time.
 
 #![expect(clippy::print_stdout, reason = "a command line program answers on its standard output")]
 
+mod counts;
 mod layers;
 mod licences;
 mod mask;
@@ -35,6 +36,8 @@ Usage: cargo xtask <command>
     clippy           clippy, warnings denied
     doc              the documentation builds, warnings denied
   ci                 lint and test, with a table of times
+  counts [LOOPS]     instructions of the hot loops, or of those named, against the counts that are kept; needs valgrind
+  counts --update    keeps the present counts
   planted [ARGUMENTS]
                      builds the test kit with the planted faults and shows what finds each; ARGUMENTS go to it
 ";
@@ -80,6 +83,7 @@ fn command(root: &Path, arguments: &[String]) -> Result<bool, String> {
             return Ok(steps.passed());
         }
         ("ci", []) => return ci(root),
+        ("counts", _) => return counts::run(root, rest),
         ("planted", _) => planted(rest)?,
         (_, []) => {
             let (_, check) = CHECKS.iter().find(|(check, _)| *check == name).ok_or_else(|| unknown(arguments))?;
