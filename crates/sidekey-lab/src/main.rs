@@ -1,3 +1,7 @@
 //! The `sidekey-lab` command.
 
+mod failure;
+mod records;
+mod systems;
+
 fn main() {}
