@@ -47,7 +47,9 @@ impl SystemName {
         }
         let name = self.name();
         let needs = match self {
-            Self::RocksDb => "it compiles RocksDB from source and needs a C++ compiler and libclang (Debian: g++, libclang-dev)",
+            Self::RocksDb => {
+                "it compiles RocksDB from source and needs a C++ compiler and libclang (Debian: g++, libclang-dev)"
+            }
             Self::LevelDb => "it links the system's library (Debian: libleveldb-dev)",
             _ => "it links the system's library (Debian: libsqlite3-dev)",
         };

@@ -67,7 +67,8 @@ fn version() -> String {
 }
 
 fn budget_note() -> String {
-    "Sidekey: the budget covers indexes and filters of open tables too, which the peers keep beside their caches".to_owned()
+    "Sidekey: the budget covers indexes and filters of open tables too, which the peers keep beside their caches"
+        .to_owned()
 }
 
 impl System for Sidekey {
