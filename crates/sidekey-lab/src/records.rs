@@ -60,7 +60,7 @@ fn push_decimal(mut value: u64, out: &mut Vec<u8>) {
 
 /// Reads the attributes `a0` to `a3` back out of a record that this module made, for stores whose users must look into the version
 /// that a write replaces. `None` if it is no such record.
-#[cfg_attr(not(any(feature = "rocksdb", feature = "sqlite", test)), expect(dead_code, reason = "Sidekey looks itself"))]
+#[cfg(any(feature = "rocksdb", feature = "sqlite", test))]
 pub fn attributes_of(record: &[u8]) -> Option<[u64; ATTRIBUTES]> {
     let mut values = [0; ATTRIBUTES];
     let mut rest = record;

@@ -7,9 +7,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
+/// Order of writing, and record.
+type Version = (u64, Vec<u8>);
+
 /// Records with their order of writing; queries look at all of them. May have a fault.
 struct Map<const FAULT: u8> {
-    records: Mutex<BTreeMap<Vec<u8>, (u64, Vec<u8>)>>,
+    records: Mutex<BTreeMap<Vec<u8>, Version>>,
 }
 
 const SOUND: u8 = 0;

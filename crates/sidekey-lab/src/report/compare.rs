@@ -76,7 +76,7 @@ pub fn label(workload: &str, setup: &str) -> String {
     if setup.is_empty() { workload.to_owned() } else { format!("{workload} {setup}") }
 }
 
-fn figures_of<'a>(rounds: &'a [Round], system: usize) -> impl Iterator<Item = &'a [Figures]> {
+fn figures_of(rounds: &[Round], system: usize) -> impl Iterator<Item = &[Figures]> {
     rounds.iter().filter_map(move |round| round.runs.get(system)).map(|run| run.figures.as_slice())
 }
 

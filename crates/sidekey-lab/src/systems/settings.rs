@@ -27,8 +27,8 @@ impl Regime {
     }
 }
 
-/// The settings of a run, for every store alike. No compression; checksums verified on every read from a file; one thread for compactions and one for flushes;
-/// the log on, without syncs.
+/// The settings of a run, for every store alike. No compression; checksums verified on every read from a file; one thread for
+/// compactions and one for flushes; the log on, without syncs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// The regime that the sizes follow from.
