@@ -7,6 +7,7 @@
 //! PLN-1: what a measured loop does beside calling the store is the same for every store, and checking is done after the loop, on counts
 //! and sums, and within it for one operation in 64.
 //! PLN-2: whenever a database is given up, all of it is read and compared with the model.
+//! PLN-3: between writes and the reads that follow, all of the database is read once, not measured: no read workload pays for another's blocks.
 
 pub mod data;
 mod model;
@@ -71,6 +72,14 @@ impl Workload {
             Self::ReadSeq => "readseq",
             Self::ReadWhileWriting => "readwhilewriting",
             Self::DeleteRandom => "deleterandom",
+        }
+    }
+
+    /// Whether it measures reads.
+    pub fn reads(self) -> bool {
+        match self {
+            Self::FillSeq | Self::FillRandom | Self::Overwrite | Self::DeleteRandom => false,
+            Self::ReadRandom | Self::ReadMissing | Self::SeekRandom | Self::ReadSeq | Self::ReadWhileWriting => true,
         }
     }
 
