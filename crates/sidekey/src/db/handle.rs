@@ -6,7 +6,6 @@ use super::collection::{Collection, CollectionCore};
 use super::inner::Inner;
 use super::install::empty_superversion;
 use super::open;
-use super::prepare::Condition;
 use super::settings::Settings;
 use super::snapshots::Snapshot;
 use super::stats::Stats;
@@ -172,7 +171,7 @@ impl Db {
         if batch.ops.iter().any(|op| !Arc::ptr_eq(&op.collection.handle, &self.handle)) {
             return Err(Error::invalid("a batch holds a write to a collection of another open database"));
         }
-        Ok(self.inner().write(&batch.ops, Condition::Always, options)?.0)
+        self.inner().write_batch(&batch.ops, options)
     }
 
     /// A frozen view of everything that is visible now.

@@ -2,7 +2,7 @@
 //!
 //! Locks, in the order in which they may be taken (most paths take a few of them): compaction → flushing → key stripes, in ascending order →
 //! leadership of the write queue → manifest → the log's syncs → one of collections, log, snapshots, work, poison, under which no other is
-//! taken. Leadership is a flag under the queue's own lock, which is not held while the leader works. No lock is held while a user's code
+//! taken. Leadership is a bit of a word; the queue's own lock is not held while the leader works. No lock is held while a user's code
 //! runs, the environment's excepted.
 
 use super::collection::{CollectionCore, View};

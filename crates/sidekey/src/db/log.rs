@@ -10,7 +10,7 @@ use crate::base::planted::{Fault, planted};
 use crate::env::sync::Mutex;
 use crate::env::sync::atomic::{AtomicU64, Ordering};
 use crate::env::{Env, File};
-use crate::wal::{Segment, segment_path};
+use crate::wal::{RecordBuffer, Segment, segment_path};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,8 +35,19 @@ struct LogState {
     appended: Sqn,
     /// Closed segments still there, with their lengths in bytes.
     closed: BTreeMap<FileNumber, u64>,
+    /// The sum of their lengths.
+    closed_bytes: u64,
     /// The segment that recovery is replaying: it and later ones are needed.
     replaying: Option<FileNumber>,
+}
+
+/// What became of a group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Appended {
+    /// Where it stands.
+    pub segment: FileNumber,
+    /// Bytes of all segments that are kept.
+    pub retained_bytes: u64,
 }
 
 /// A segment with its last sqn.
@@ -50,7 +61,9 @@ struct Unsynced {
 impl Log {
     /// `kept` are the segments that recovery left, all of them durable through `last`.
     pub fn new(env: Env, dir: PathBuf, segment_bytes: u64, kept: BTreeMap<FileNumber, u64>, last: Sqn) -> Self {
-        let state = LogState { segment: None, unsynced: vec![], appended: last, closed: kept, replaying: None };
+        let closed_bytes = kept.values().sum();
+        let state =
+            LogState { segment: None, unsynced: vec![], appended: last, closed: kept, closed_bytes, replaying: None };
         Self {
             env,
             dir,
@@ -75,6 +88,7 @@ impl Log {
             state.replaying = None;
         }
         state.closed.extend(kept);
+        state.closed_bytes = state.closed.values().sum();
         state.appended = last;
         self.durable.fetch_max(last.0, Ordering::AcqRel);
     }
@@ -84,7 +98,13 @@ impl Log {
     }
 
     /// Appends one group. `NoSpace` leaves the log as it was; any other error is final.
-    pub fn append(&self, first: Sqn, count: u32, payload: &[u8], next_file: impl Fn() -> FileNumber) -> Result<()> {
+    pub fn append(
+        &self,
+        first: Sqn,
+        count: u32,
+        record: &mut RecordBuffer,
+        next_file: impl Fn() -> FileNumber,
+    ) -> Result<Appended> {
         let mut state = self.state.lock();
         let full = state.segment.as_ref().is_none_or(|s| s.is_sealed() || s.len() >= self.segment_bytes);
         if full {
@@ -93,7 +113,7 @@ impl Log {
         let durable = self.durable();
         let Some(segment) = &mut state.segment else { return Err(Error::internal("no log segment is open")) };
         let (before, number) = (segment.len(), segment.number());
-        let appended = segment.append(first, count, durable, payload);
+        let appended = segment.append(first, count, durable, record);
         if matches!(appended, Err(Error::NoSpace { .. })) && segment.is_empty() {
             // Nothing is in it: left there, each further attempt would leave another and use up the space that flushes need.
             state.segment = None;
@@ -102,8 +122,9 @@ impl Log {
         appended?;
         let Some(segment) = &state.segment else { return Err(Error::internal("no log segment is open")) };
         self.written_bytes.fetch_add(segment.len() - before, Ordering::Relaxed);
+        let appended = Appended { segment: number, retained_bytes: state.closed_bytes + segment.len() };
         state.appended = Sqn(first.0 + u64::from(count) - 1);
-        Ok(())
+        Ok(appended)
     }
 
     fn rotate(&self, state: &mut LogState, first: Sqn, number: FileNumber) -> Result<()> {
@@ -115,6 +136,7 @@ impl Log {
         }
         if let Some(old) = state.segment.replace(created?) {
             state.closed.insert(old.number(), old.len());
+            state.closed_bytes += old.len();
             if state.appended > self.durable() {
                 let through = state.appended;
                 state.unsynced.push(Unsynced { number: old.number(), file: old.file(), through });
@@ -171,9 +193,8 @@ impl Log {
     /// Segments and bytes that are kept.
     pub fn retained(&self) -> (u64, u64) {
         let state = self.state.lock();
-        let current = state.segment.iter().map(Segment::len);
-        let lens: Vec<u64> = state.closed.values().copied().chain(current).collect();
-        (lens.len() as u64, lens.iter().sum())
+        let current = state.segment.as_ref().map(Segment::len);
+        (state.closed.len() as u64 + u64::from(current.is_some()), state.closed_bytes + current.unwrap_or(0))
     }
 
     /// Removes closed segments below `start` (LOG-2).
@@ -181,7 +202,7 @@ impl Log {
         let mut state = self.state.lock();
         let gone: Vec<FileNumber> = state.closed.range(..start).map(|(n, _)| *n).collect();
         for number in gone {
-            state.closed.remove(&number);
+            state.closed_bytes -= state.closed.remove(&number).unwrap_or(0);
             state.unsynced.retain(|segment| segment.number != number);
             // What cannot be removed is below the log's start: the next open removes it.
             let _ = self.env.files.remove(&segment_path(&self.dir, number));

@@ -115,7 +115,7 @@ fn recover_log(
         env,
     };
     let files = inner.env.files.clone();
-    let mut replayed = Replay { inner: &inner, touched: BTreeSet::new() };
+    let mut replayed = Replay { inner: &inner, touched: BTreeSet::new(), entry_key: vec![] };
     let recovered =
         wal::recover(files.as_ref(), dir, &segments, durable, &mut |op, segment| replayed.apply(op, segment))?;
     let last =
@@ -135,6 +135,7 @@ fn recover_log(
 struct Replay<'a> {
     inner: &'a Inner,
     touched: BTreeSet<CollectionId>,
+    entry_key: Vec<u8>,
 }
 
 impl Replay<'_> {
@@ -153,14 +154,11 @@ impl Replay<'_> {
         if pair.is_empty() {
             pair.set_log_start(segment);
         }
-        let record = [op.header, op.value].concat();
-        let blind = crate::base::header::is_blind(op.header);
-        let old = op.old.as_ref().map(|o| o.header);
         if planted(Fault::ReplayWithoutEntries) {
-            pair.primary.insert(op.pk, op.sqn, op.kind, &record);
+            pair.primary.insert_parts(op.pk, op.sqn, op.kind, [op.header, op.value]);
             return Ok(());
         }
-        insert_op(&pair, &view.set, op.sqn, op.kind, op.pk, &record, blind, old)?;
+        insert_op(&pair, &view.set, op, &mut self.entry_key)?;
         self.inner.visible.store(op.sqn.0, Ordering::Release);
         if pair.memory_bytes() as u64 >= self.inner.settings.memtable_bytes {
             // Bounded memory: the log through this operation is already durable (DB-12).

@@ -2,11 +2,11 @@
 
 use super::batch::BatchOp;
 use super::inner::Inner;
-use super::prepare::{Condition, MAX_BATCH, check_limits, collapse};
+use super::prepare::{Condition, WriteOp, check_limits, collapse};
 use super::queue::Reply;
+use super::scratch::Scratch;
 use crate::base::error::{Error, Result};
 use crate::env::Background;
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Options of one write: the default, or [`WriteOptions::synced`].
@@ -39,7 +39,7 @@ impl WriteOptions {
 const SLOW_DOWN: Duration = Duration::from_millis(1);
 
 /// What stands in a writer's way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Room {
     Enough,
     Little,
@@ -47,36 +47,62 @@ enum Room {
 }
 
 impl Inner {
-    /// Writes operations atomically. Returns the sqn of the last one (the visible one if there is none), and whether the condition held.
-    pub fn write(&self, ops: &[BatchOp], condition: Condition, options: WriteOptions) -> Result<(u64, bool)> {
+    /// Writes a batch.
+    pub fn write_batch(&self, batch: &[BatchOp], options: WriteOptions) -> Result<u64> {
         self.check_writable()?;
-        ops.iter().try_for_each(check_limits)?;
-        let bytes: usize = ops.iter().map(|o| o.key.len() + o.value.len()).sum();
-        if bytes > MAX_BATCH {
-            return Err(Error::invalid(format!("a batch has at most {MAX_BATCH} bytes; this one has {bytes}")));
+        check_limits(batch.iter().map(WriteOp::from))?;
+        Ok(self.write(&collapse(batch), Condition::Always, options)?.0)
+    }
+
+    /// Writes operations on different keys atomically. Returns the sqn of the last one (the visible one if there is none), and whether the condition
+    /// held.
+    pub fn write(&self, ops: &[WriteOp<'_>], condition: Condition, options: WriteOptions) -> Result<(u64, bool)> {
+        self.check_writable()?;
+        check_limits(ops.iter().copied())?;
+        let mut scratch = Scratch::take();
+        let written = self.write_until_served(ops, condition, options, &mut scratch);
+        scratch.give_back();
+        let written = written?;
+        if self.env.background == Background::Caller {
+            self.sync_if_due()?;
         }
-        let ops = collapse(ops);
+        Ok(written)
+    }
+
+    fn write_until_served(
+        &self,
+        ops: &[WriteOp<'_>],
+        condition: Condition,
+        options: WriteOptions,
+        scratch: &mut Scratch,
+    ) -> Result<(u64, bool)> {
+        let Scratch { request, forming, group } = scratch;
         loop {
-            self.wait_for_room(&ops)?;
-            let (request, _stripes) = self.prepare(&ops, condition, options.sync)?;
-            match self.queue.submit(request, |group| self.serve(group)) {
-                Reply::Done { last, applied } => {
-                    if self.env.background == Background::Caller {
-                        self.sync_if_due()?;
-                    }
-                    return Ok((last, applied));
-                }
+            self.wait_for_room(ops)?;
+            request.clear();
+            request.sync = options.sync;
+            let _stripes = self.prepare(ops, condition, request, forming)?;
+            match self.queue.submit(request, |requests| self.serve(group, requests)) {
+                Reply::Done { last, applied } => return Ok((last, applied)),
                 Reply::Again => {}
                 Reply::Failed(e) => return Err(e),
             }
         }
     }
 
+    /// What is in the way of the operations: the least room that one of their collections has.
+    fn room_for(&self, ops: &[WriteOp<'_>]) -> Room {
+        let mut least = Room::Enough;
+        let mut last = None;
+        for op in ops.iter().filter(|op| last.replace(op.core.id) != Some(op.core.id)) {
+            least = least.max(self.room(op.core));
+        }
+        least
+    }
+
     /// Waits until the collections of the operations can take more: slows down first, then stops. A write never fails for being early.
-    fn wait_for_room(&self, ops: &[&BatchOp]) -> Result<()> {
-        let cores: BTreeMap<_, _> = ops.iter().map(|o| (o.collection.core.id, &o.collection.core)).collect();
-        let room = || cores.values().map(|core| self.room(core)).max_by_key(|r| *r as u8).unwrap_or(Room::Enough);
-        let mut found = room();
+    fn wait_for_room(&self, ops: &[WriteOp<'_>]) -> Result<()> {
+        let mut found = self.room_for(ops);
         if found == Room::Enough {
             return Ok(());
         }
@@ -91,7 +117,7 @@ impl Inner {
         while found == Room::None {
             self.check_writable()?;
             self.make_room(failures)?;
-            found = room();
+            found = self.room_for(ops);
         }
         let waited = self.env.clock.monotonic().saturating_sub(started);
         self.counters.write_stall_micros.add(waited.as_micros() as u64);
@@ -115,7 +141,7 @@ impl Inner {
     }
 
     fn room(&self, core: &super::collection::CollectionCore) -> Room {
-        let view = core.view();
+        let view = core.pin();
         let sv = &view.superversion;
         let full = sv.active.memory_bytes() as u64 >= self.settings.memtable_bytes;
         let level0 = sv.level0_tables();

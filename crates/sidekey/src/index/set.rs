@@ -49,6 +49,10 @@ pub(crate) struct IndexSet {
     pub indexes: Vec<IndexDef>,
     /// Paths by attribute id.
     pub paths: Vec<(AttributeId, JsonPath)>,
+    /// Whether there are indexes that writes must keep up.
+    pub has_maintained: bool,
+    /// Whether a writer must know the version that it overwrites.
+    pub must_read_old: bool,
     extractor: Extractor,
 }
 
@@ -134,7 +138,9 @@ impl IndexSet {
             indexes.push(IndexDef { incarnation: *incarnation, attribute: entry.attribute, built: entry.built, info });
         }
         let extractor = Extractor::new(paths.iter().map(|(id, p)| (*id, p.clone(), p.is_multi())))?;
-        Ok(IndexSet { generation, epoch: state.epoch, indexes, paths, extractor })
+        let has_maintained = indexes.iter().any(IndexDef::is_ready);
+        let must_read_old = indexes.iter().any(|i| i.is_ready() && i.is_synchronous());
+        Ok(IndexSet { generation, epoch: state.epoch, indexes, paths, has_maintained, must_read_old, extractor })
     }
 
     pub fn named(&self, name: &str) -> Option<&IndexDef> {
@@ -144,15 +150,6 @@ impl IndexSet {
     /// Indexes that writes must keep up.
     fn maintained(&self) -> impl Iterator<Item = &IndexDef> {
         self.indexes.iter().filter(|i| i.is_ready())
-    }
-
-    pub fn has_maintained(&self) -> bool {
-        self.maintained().next().is_some()
-    }
-
-    /// Whether a writer must know the version that it overwrites.
-    pub fn must_read_old(&self) -> bool {
-        self.maintained().any(IndexDef::is_synchronous)
     }
 
     /// Appends the header of a put; the value is parsed once, here. Tells whether the value is opaque.
@@ -170,14 +167,21 @@ impl IndexSet {
     /// The header of a stored record under this set's epoch: the stored one, or, if it is older, one made by parsing the value. An attribute that the
     /// value is too long for is left out: no index has it, for a record that is the newest made the build fail, and others are older than the index.
     pub fn current_header(&self, record: &[u8], scratch: &mut Extracted) -> Result<Vec<u8>> {
+        let mut out = vec![];
+        self.copy_current_header(record, scratch, &mut out)?;
+        Ok(out)
+    }
+
+    /// Like [`IndexSet::current_header`], into a buffer, whose contents it replaces.
+    pub fn copy_current_header(&self, record: &[u8], scratch: &mut Extracted, out: &mut Vec<u8>) -> Result<()> {
+        out.clear();
         let (stored, value) = decode_record(record)?;
         if stored.epoch() >= self.epoch {
-            return Ok(stored.bytes().to_vec());
+            out.extend_from_slice(stored.bytes());
+            return Ok(());
         }
         self.extractor.extract_what_fits(value, scratch)?;
-        let mut out = vec![];
-        header::encode(&mut out, false, scratch.opaque, self.epoch, &scratch.attributes)?;
-        Ok(out)
+        header::encode(out, false, scratch.opaque, self.epoch, &scratch.attributes)
     }
 
     /// Like [`IndexSet::current_header`], but a record that an attribute cannot take is refused, as it would be if it were written now.
@@ -230,4 +234,9 @@ impl IndexSet {
 pub(crate) fn decode_record(record: &[u8]) -> Result<(HeaderRef<'_>, &[u8])> {
     HeaderRef::decode(record)
         .map_err(|d| Error::internal(format!("record header behind a good checksum, byte {}: {}", d.offset, d.what)))
+}
+
+/// Decodes a record header that stands alone.
+pub(crate) fn decode_header(header: &[u8]) -> Result<HeaderRef<'_>> {
+    decode_record(header).map(|(header, _)| header)
 }

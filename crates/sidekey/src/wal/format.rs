@@ -24,7 +24,7 @@
 //! The header has a checksum of its own, so that a length is trusted before it is allocated or skipped by, and so that the
 //! header of a record whose payload is torn still bears witness to what was synced.
 
-use crate::base::checksum::checksum;
+use crate::base::checksum::{SEED, checksum, checksum_behind};
 use crate::base::coding::Reader;
 use crate::base::error::Damage;
 use crate::base::format::FORMAT_VERSION;
@@ -34,10 +34,13 @@ use crate::base::ids::{FileNumber, Sqn};
 pub(super) const FILE_HEADER: usize = 64;
 /// Bytes before a record's payload.
 pub(super) const RECORD_HEADER: usize = 32;
+/// What encoding a record's header needs: the room for a seed, then the header.
+pub(super) const HEADER_ROOM: usize = SEED + RECORD_HEADER;
 /// Records start at multiples of this.
 pub(super) const ALIGN: u64 = 8;
 
 const MAGIC: [u8; 8] = *b"SKEYWAL\n";
+const SUM_BYTES: usize = 4;
 const FILE_SUM_AT: usize = FILE_HEADER - 4;
 /// In the bytes that 56-bit sqns leave free.
 const FIRST_MARK: u64 = 0xA7 << 56;
@@ -128,16 +131,17 @@ impl RecordHeader {
         (RECORD_HEADER as u64 + u64::from(self.payload_len)).next_multiple_of(ALIGN)
     }
 
-    pub fn encode(&self, salt: u64, offset: u64) -> [u8; RECORD_HEADER] {
-        let mut out = [0; RECORD_HEADER];
+    /// Writes the header over the last [`RECORD_HEADER`] bytes of `room`. What stands in front of them is overwritten as well.
+    pub fn encode(&self, salt: u64, offset: u64, room: &mut [u8; HEADER_ROOM]) {
+        let out = &mut room[SEED..];
         out[4..8].copy_from_slice(&self.payload_sum.to_le_bytes());
         out[8..12].copy_from_slice(&self.payload_len.to_le_bytes());
         out[12..16].copy_from_slice(&self.count.to_le_bytes());
         out[16..24].copy_from_slice(&(self.first_sqn.0 | FIRST_MARK).to_le_bytes());
         out[24..].copy_from_slice(&(self.synced_through.0 | SYNCED_MARK).to_le_bytes());
-        let sum = checksum(salt, offset, &[&out[4..]]);
-        out[..4].copy_from_slice(&sum.to_le_bytes());
-        out
+        // The seed goes right before the covered bytes, over the place of the sum itself.
+        let sum = checksum_behind(salt, offset, &mut room[SUM_BYTES..]);
+        room[SEED..SEED + SUM_BYTES].copy_from_slice(&sum.to_le_bytes());
     }
 
     /// Decodes and verifies the first bytes of `bytes`, which stand at `offset`.
@@ -166,8 +170,13 @@ impl RecordHeader {
 }
 
 /// The checksum of a payload whose record starts at `offset`.
-pub(super) fn payload_sum(salt: u64, offset: u64, payload: &[&[u8]]) -> u32 {
-    checksum(salt, offset + RECORD_HEADER as u64, payload)
+pub(super) fn payload_sum(salt: u64, offset: u64, payload: &[u8]) -> u32 {
+    checksum(salt, offset + RECORD_HEADER as u64, &[payload])
+}
+
+/// The same of the payload behind the first [`SEED`] bytes of `room`, which are overwritten.
+pub(super) fn payload_sum_behind(salt: u64, offset: u64, room: &mut [u8]) -> u32 {
+    checksum_behind(salt, offset + RECORD_HEADER as u64, room)
 }
 
 /// The zeros between a payload and the next record.
@@ -177,7 +186,7 @@ pub(super) fn padding(payload_len: usize) -> &'static [u8] {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use proptest::prelude::*;
 
@@ -189,6 +198,13 @@ mod tests {
         first_sqn: Sqn(42),
         synced_through: Sqn(40),
     };
+
+    /// The bytes of a header.
+    pub fn encode(header: &RecordHeader, salt: u64, offset: u64) -> [u8; RECORD_HEADER] {
+        let mut room = [0xEE; HEADER_ROOM];
+        header.encode(salt, offset, &mut room);
+        room[SEED..].try_into().unwrap()
+    }
 
     #[test]
     fn segment_header_survives_and_every_flipped_bit_is_noticed() {
@@ -215,7 +231,7 @@ mod tests {
 
     #[test]
     fn record_header_survives_and_every_flipped_bit_is_noticed() {
-        let bytes = RECORD.encode(5, 64);
+        let bytes = encode(&RECORD, 5, 64);
         assert_eq!(RecordHeader::decode(&bytes, 5, 64), Ok(RECORD));
         assert_eq!((RECORD.last_sqn(), RECORD.record_len()), (Sqn(43), 48));
         for bit in 0..RECORD_HEADER * 8 {
@@ -229,7 +245,7 @@ mod tests {
 
     #[test]
     fn impossible_record_headers_are_refused_although_they_verify() {
-        let refused = |header: RecordHeader| RecordHeader::decode(&header.encode(5, 64), 5, 64).is_err();
+        let refused = |header: RecordHeader| RecordHeader::decode(&encode(&header, 5, 64), 5, 64).is_err();
         assert!(!refused(RECORD));
         assert!(refused(RecordHeader { count: 0, ..RECORD }));
         assert!(refused(RecordHeader { first_sqn: Sqn::MAX, ..RECORD }));

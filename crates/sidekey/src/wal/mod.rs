@@ -28,13 +28,15 @@
 mod format;
 mod op;
 mod reader;
+mod record;
 mod recover;
 mod writer;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use op::{OldVersion, Op, encode_op};
+pub(crate) use op::{OldVersion, Op, OpPlace, decode_ops};
+pub(crate) use record::RecordBuffer;
 pub(crate) use recover::recover;
 pub(crate) use writer::Segment;
 

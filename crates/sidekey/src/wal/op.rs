@@ -50,24 +50,86 @@ pub(crate) struct OldVersion<'a> {
     pub header: &'a [u8],
 }
 
-/// Appends an operation to a payload.
-pub(crate) fn encode_op(out: &mut Vec<u8>, op: &Op<'_>) {
+/// Where an encoded operation stands in its payload, and its parts in it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpPlace {
+    start: usize,
+    /// Counted from the start.
+    pk: [usize; 2],
+    header: [usize; 2],
+    end: usize,
+}
+
+impl OpPlace {
+    /// The operation's bytes.
+    pub fn op<'a>(&self, payload: &'a [u8]) -> &'a [u8] {
+        self.part(payload, [0, self.end])
+    }
+
+    /// The primary key.
+    pub fn pk<'a>(&self, payload: &'a [u8]) -> &'a [u8] {
+        self.part(payload, self.pk)
+    }
+
+    /// The encoded record header.
+    pub fn header<'a>(&self, payload: &'a [u8]) -> &'a [u8] {
+        self.part(payload, self.header)
+    }
+
+    /// Where the first byte of the record header stands in the payload.
+    pub(super) fn header_start(&self) -> usize {
+        self.start + self.header[0]
+    }
+
+    /// The same operation, copied to another place.
+    pub(super) fn at(self, start: usize) -> OpPlace {
+        OpPlace { start, ..self }
+    }
+
+    #[inline]
+    fn part<'a>(&self, payload: &'a [u8], [from, to]: [usize; 2]) -> &'a [u8] {
+        payload.get(self.start + from..self.start + to).unwrap_or_default()
+    }
+}
+
+/// Appends an operation to a buffer, whose payload starts at `base`.
+pub(crate) fn encode_op(out: &mut Vec<u8>, base: usize, op: &Op<'_>) -> OpPlace {
     debug_assert!(op.kind == Kind::Put || op.value.is_empty(), "a delete has no value");
+    // Tag and at most five varints beside the parts; an old version makes room for itself.
+    out.reserve(op.pk.len() + op.header.len() + op.value.len() + 32);
+    let start = out.len();
     let tag = match op.kind {
         Kind::Delete => TAG_DELETE,
         Kind::Put => TAG_PUT,
     };
-    out.push(tag | if op.old.is_some() { WITH_OLD } else { 0 });
+    out.push(tag);
     put_varint(out, u64::from(op.collection.0));
     put_slice(out, op.pk);
+    let pk = out.len() - start;
     put_slice(out, op.header);
+    let header = out.len() - start;
     if op.kind == Kind::Put {
         put_slice(out, op.value);
     }
+    let (pk, header) = ([pk - op.pk.len(), pk], [header - op.header.len(), header]);
+    let mut place = OpPlace { start: start - base, pk, header, end: out.len() - start };
     if let Some(old) = &op.old {
-        put_varint(out, old.sqn.0);
-        put_slice(out, old.header);
+        add_old(out, base, &mut place, old);
     }
+    place
+}
+
+/// Adds the overwritten version to the operation at the end of a buffer, which has none yet.
+pub(crate) fn add_old(out: &mut Vec<u8>, base: usize, place: &mut OpPlace, old: &OldVersion<'_>) {
+    let start = base + place.start;
+    debug_assert_eq!(start + place.end, out.len(), "an old version stands at its operation's end");
+    if let Some(tag) = out.get_mut(start) {
+        debug_assert!(*tag & WITH_OLD == 0, "one old version");
+        *tag |= WITH_OLD;
+    }
+    put_varint(out, old.sqn.0);
+    put_slice(out, old.header);
+    place.end = out.len() - start;
 }
 
 /// The operations of a payload of `count` operations, the first of which has `first_sqn`. Stops after the first damage; bytes
@@ -171,7 +233,9 @@ mod tests {
 
     fn encode(ops: &[Owned]) -> Vec<u8> {
         let mut payload = vec![];
-        ops.iter().for_each(|op| encode_op(&mut payload, &op.op(Sqn::ZERO)));
+        ops.iter().for_each(|op| {
+            encode_op(&mut payload, 0, &op.op(Sqn::ZERO));
+        });
         payload
     }
 
@@ -182,6 +246,23 @@ mod tests {
             let decoded: Vec<_> = decode_ops(&payload, Sqn(1000), ops.len() as u32).collect::<Result<_, _>>().unwrap();
             let expected: Vec<_> = ops.iter().zip(1000..).map(|(op, sqn)| op.op(Sqn(sqn))).collect();
             prop_assert_eq!(decoded, expected);
+        }
+
+        #[test]
+        fn a_place_leads_to_the_parts_and_takes_an_old_version_later(ops in ops(), lead in 0usize..3) {
+            let mut buffer = vec![0xEE; lead];
+            for owned in &ops {
+                let op = owned.op(Sqn(1000));
+                let mut place = encode_op(&mut buffer, lead, &Op { old: None, ..op.clone() });
+                if let Some(old) = &op.old {
+                    add_old(&mut buffer, lead, &mut place, old);
+                }
+                let payload = &buffer[lead..];
+                prop_assert_eq!((place.pk(payload), place.header(payload)), (op.pk, op.header));
+                prop_assert_eq!(decode_ops(place.op(payload), Sqn(1000), 1).next().unwrap().unwrap(), op.clone());
+                prop_assert_eq!(payload[place.header_start()..].get(..op.header.len()), Some(op.header));
+            }
+            prop_assert_eq!(&buffer[lead..], &encode(&ops)[..]);
         }
 
         #[test]

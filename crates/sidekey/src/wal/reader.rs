@@ -106,7 +106,7 @@ impl<'a> SegmentReader<'a> {
         }
         let bytes = self.bytes(offset, header.record_len())?;
         let (payload, padding) = bytes[RECORD_HEADER..].split_at(header.payload_len as usize);
-        if format::payload_sum(salt, offset, &[payload]) != header.payload_sum {
+        if format::payload_sum(salt, offset, payload) != header.payload_sum {
             return Ok(Step::Bad("a record's payload does not verify"));
         }
         if padding.iter().any(|b| *b != 0) {

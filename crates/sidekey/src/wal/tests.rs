@@ -3,6 +3,7 @@ mod disk;
 mod recovery;
 mod writer;
 
+use super::op::encode_op;
 use super::recover::{Cut, Recovered};
 use super::*;
 use crate::base::error::{Error, ErrorKind, Result};
@@ -55,7 +56,7 @@ impl Log {
         let first = self.segment.last_sqn().next();
         let payload = payload(first, count);
         let start = self.segment.len();
-        self.segment.append(first, count, Sqn(synced_through), &payload)?;
+        self.segment.append(first, count, Sqn(synced_through), &mut RecordBuffer::of(&payload))?;
         let (file, bytes) = (self.segment.number().0, start..self.segment.len());
         self.written.push(Written { file, bytes, last_sqn: self.segment.last_sqn() });
         Ok(())
@@ -115,7 +116,7 @@ fn op_at<'a>(sqn: Sqn, value: &'a [u8], pk: &'a [u8; 8]) -> Op<'a> {
 fn payload(first: Sqn, count: u32) -> Vec<u8> {
     let mut out = vec![];
     for sqn in (first.0..first.0 + u64::from(count)).map(Sqn) {
-        encode_op(&mut out, &op_at(sqn, &value_at(sqn), &sqn.0.to_le_bytes()));
+        encode_op(&mut out, 0, &op_at(sqn, &value_at(sqn), &sqn.0.to_le_bytes()));
     }
     out
 }

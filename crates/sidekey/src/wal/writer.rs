@@ -1,6 +1,7 @@
 //! A segment that grows.
 
-use super::format::{self, FILE_HEADER, FileHeader, RecordHeader};
+use super::format::{FILE_HEADER, FileHeader, RecordHeader};
+use super::record::RecordBuffer;
 use crate::base::error::{Error, Result};
 use crate::base::ids::{FileNumber, Sqn};
 use crate::env::{File, FileSystem, OpenMode};
@@ -53,24 +54,17 @@ impl Segment {
         Ok(Segment { file, path, number, salt, len: FILE_HEADER as u64, last_sqn, sealed: false })
     }
 
-    /// Appends one record; see [`Segment::append_parts`].
-    pub fn append(&mut self, first_sqn: Sqn, count: u32, synced_through: Sqn, payload: &[u8]) -> Result<()> {
-        self.append_parts(first_sqn, count, synced_through, &[payload])
-    }
-
-    /// Appends one record of `count` operations whose payload is `parts` one after the other, by one write, without a sync.
+    /// Appends a record of `count` operations by one write, without a sync.
     ///
     /// After [`Error::NoSpace`] nothing of the record is in the file, and what was there is durable; the segment is sealed, and
     /// the same record may go into a new segment. After any other error the record may be in the log or not: the caller
     /// stops writing.
-    pub fn append_parts(&mut self, first_sqn: Sqn, count: u32, synced_through: Sqn, parts: &[&[u8]]) -> Result<()> {
-        let header = self.header_for(first_sqn, count, synced_through, parts)?;
-        let encoded = header.encode(self.salt, self.len);
-        let mut pieces = Vec::with_capacity(parts.len() + 2);
-        pieces.push(&encoded[..]);
-        pieces.extend_from_slice(parts);
-        pieces.push(format::padding(header.payload_len as usize));
-        match self.file.write_at(&pieces, self.len) {
+    pub fn append(&mut self, first_sqn: Sqn, count: u32, synced: Sqn, record: &mut RecordBuffer) -> Result<()> {
+        let payload_len = record.len();
+        let header = self.header_for(first_sqn, count, synced, payload_len)?;
+        let written = self.file.write_at(&[record.seal(&header, self.salt, self.len)], self.len);
+        record.truncate(payload_len);
+        match written {
             Ok(()) => {
                 self.len += header.record_len();
                 self.last_sqn = header.last_sqn();
@@ -80,7 +74,8 @@ impl Segment {
         }
     }
 
-    fn header_for(&self, first_sqn: Sqn, count: u32, synced: Sqn, parts: &[&[u8]]) -> Result<RecordHeader> {
+    /// All of a record's header but the payload's sum.
+    fn header_for(&self, first_sqn: Sqn, count: u32, synced: Sqn, payload_len: usize) -> Result<RecordHeader> {
         if self.sealed {
             return Err(Error::internal("append to a sealed log segment"));
         }
@@ -91,11 +86,9 @@ impl Segment {
                 self.last_sqn
             )));
         }
-        let payload_len = parts.iter().map(|part| part.len()).sum::<usize>();
         let payload_len =
             u32::try_from(payload_len).map_err(|_| Error::invalid("a group of writes is larger than 4 GiB"))?;
-        let payload_sum = format::payload_sum(self.salt, self.len, parts);
-        Ok(RecordHeader { payload_sum, payload_len, count, first_sqn, synced_through: synced })
+        Ok(RecordHeader { payload_sum: 0, payload_len, count, first_sqn, synced_through: synced })
     }
 
     /// After a failed write. Where space was lacking, cuts the file back and makes the cut durable: were the record to come

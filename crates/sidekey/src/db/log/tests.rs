@@ -19,7 +19,8 @@ fn fixture(segment_bytes: u64) -> Fixture {
 }
 
 fn append(log: &Log, next: &AtomicU64, sqn: u64, bytes: usize) -> Result<()> {
-    log.append(Sqn(sqn), 1, &vec![b'x'; bytes], || FileNumber(next.fetch_add(1, Ordering::Relaxed)))
+    let mut record = RecordBuffer::of(&vec![b'x'; bytes]);
+    log.append(Sqn(sqn), 1, &mut record, || FileNumber(next.fetch_add(1, Ordering::Relaxed))).map(|_| ())
 }
 
 /// An observer that runs `work` once, at the first operation of a kind.

@@ -142,7 +142,7 @@ fn operations_that_do_not_decode_in_a_record_that_verifies_are_never_cut_off() {
     let mut bytes = payload(Sqn(2), 1);
     let bad = bytes.len() as u64;
     bytes.push(2);
-    log.segment.append(Sqn(2), 2, Sqn(0), &bytes).unwrap();
+    log.segment.append(Sqn(2), 2, Sqn(0), &mut RecordBuffer::of(&bytes)).unwrap();
     let (recovered, seen) = log.recover(0);
     assert_eq!((corruption(recovered), seen.len()), ((path(1), at + bad), 0));
 }
@@ -165,14 +165,14 @@ fn a_value_that_looks_like_a_record_is_none_when_the_record_around_it_is_torn() 
         let forge = |place: u64| {
             let (first_sqn, synced_through) = (Sqn(3 + place), Sqn(2 + place));
             let header = RecordHeader { payload_sum: 0, payload_len: 0, count: 1, first_sqn, synced_through };
-            header.encode(forged_salt, start + shift + place * 32)
+            super::super::format::tests::encode(&header, forged_salt, start + shift + place * 32)
         };
         let forged: Vec<u8> = (0..40).flat_map(forge).collect();
         for lead in 0..8 {
             let disk = log.copy();
             let value = [&vec![0; lead][..], &forged].concat();
             let mut payload = vec![];
-            encode_op(&mut payload, &Op { kind: Kind::Put, old: None, ..op_at(Sqn(2), &value, &[0; 8]) });
+            encode_op(&mut payload, 0, &Op { kind: Kind::Put, old: None, ..op_at(Sqn(2), &value, &[0; 8]) });
             payload.resize(payload.len().next_multiple_of(8), 0);
             disk.edit(&path(1), |file| file.extend_from_slice(&[&[0; RECORD_HEADER][..], &payload].concat()));
             let (recovered, seen) = recover_on(&disk, &[1], 1);

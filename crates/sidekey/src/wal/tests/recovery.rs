@@ -141,7 +141,7 @@ fn a_sealed_torn_tail_is_passed_over_and_kept_as_it_is() {
     // What a writer does after a failed append: the next segment continues behind the last good record.
     Segment::create(&log.disk, dir(), FileNumber(2), 77, Sqn(4))
         .unwrap()
-        .append(Sqn(4), 2, Sqn(3), &payload(Sqn(4), 2))
+        .append(Sqn(4), 2, Sqn(3), &mut RecordBuffer::of(&payload(Sqn(4), 2)))
         .unwrap();
     log.segments.push(2);
     let before = log.disk.contents();
@@ -236,8 +236,8 @@ fn records_larger_than_the_window_and_across_its_border_are_read_whole() {
         let sqn = Sqn(i as u64 + 1);
         let value = vec![i as u8; len];
         let mut payload = vec![];
-        encode_op(&mut payload, &Op { value: &value, kind: Kind::Put, old: None, ..op_at(sqn, &[], &[0; 8]) });
-        log.segment.append(sqn, 1, Sqn(0), &payload).unwrap();
+        encode_op(&mut payload, 0, &Op { value: &value, kind: Kind::Put, old: None, ..op_at(sqn, &[], &[0; 8]) });
+        log.segment.append(sqn, 1, Sqn(0), &mut RecordBuffer::of(&payload)).unwrap();
         expected.push((sqn, value));
     }
     let mut seen = vec![];

@@ -23,16 +23,24 @@ fn a_segment_that_cannot_be_created_leaves_no_file() {
 }
 
 #[test]
-fn a_record_is_one_write_whatever_its_parts() {
-    let (mut whole, mut parts) = (Log::new(), Log::new());
-    whole.disk.take_calls();
-    let payload = payload(Sqn(1), 3);
-    whole.segment.append(Sqn(1), 3, Sqn(0), &payload).unwrap();
-    assert_eq!(whole.disk.take_calls(), ["write 000001.wal"]);
-    parts.segment.append_parts(Sqn(1), 3, Sqn(0), &[&payload[..5], &[], &payload[5..]]).unwrap();
-    assert_eq!(whole.disk.bytes(&path(1)), parts.disk.bytes(&path(1)));
-    assert_eq!(whole.segment.len(), whole.disk.bytes(&path(1)).len() as u64);
-    assert_eq!(whole.segment.last_sqn(), Sqn(3));
+fn a_record_is_one_write() {
+    let mut log = Log::new();
+    log.disk.take_calls();
+    log.append(3, 0).unwrap();
+    assert_eq!(log.disk.take_calls(), ["write 000001.wal"]);
+    assert_eq!(log.segment.len(), log.disk.bytes(&path(1)).len() as u64);
+    assert_eq!(log.segment.last_sqn(), Sqn(3));
+}
+
+#[test]
+fn a_record_that_was_written_can_go_into_another_segment() {
+    let mut log = Log::new();
+    let mut record = RecordBuffer::of(&payload(Sqn(1), 2));
+    log.segment.append(Sqn(1), 2, Sqn(0), &mut record).unwrap();
+    assert_eq!(record.payload(), payload(Sqn(1), 2));
+    let mut other = Segment::create(&log.disk, dir(), FileNumber(2), 5, Sqn(1)).unwrap();
+    other.append(Sqn(1), 2, Sqn(0), &mut record).unwrap();
+    assert_eq!(log.disk.bytes(&path(1))[96..], log.disk.bytes(&path(2))[96..]);
 }
 
 #[test]
@@ -40,7 +48,7 @@ fn records_out_of_sequence_are_refused_and_write_nothing() {
     let mut log = Log::with(&[(2, 0)]);
     let before = log.disk.contents();
     for (first, count, synced) in [(2, 1, 0), (4, 1, 0), (3, 0, 0), (3, 1, 3), (0, 0, 0), (u64::MAX, 1, 0)] {
-        let error = log.segment.append(Sqn(first), count, Sqn(synced), b"").unwrap_err();
+        let error = log.segment.append(Sqn(first), count, Sqn(synced), &mut RecordBuffer::default()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Internal, "{first} {count} {synced}");
     }
     assert_eq!(log.disk.contents(), before);
@@ -51,9 +59,15 @@ fn records_out_of_sequence_are_refused_and_write_nothing() {
 fn sqns_end_with_the_largest() {
     let disk = Disk::default();
     let mut segment = Segment::create(&disk, dir(), FileNumber(1), 1, Sqn::MAX).unwrap();
-    assert_eq!(segment.append(Sqn::MAX, 2, Sqn(0), b"").unwrap_err().kind(), ErrorKind::Internal);
-    segment.append(Sqn::MAX, 1, Sqn(0), &payload(Sqn::MAX, 1)).unwrap();
-    assert_eq!(segment.append(Sqn::MAX.next(), 1, Sqn(0), b"").unwrap_err().kind(), ErrorKind::Internal);
+    assert_eq!(
+        segment.append(Sqn::MAX, 2, Sqn(0), &mut RecordBuffer::default()).unwrap_err().kind(),
+        ErrorKind::Internal
+    );
+    segment.append(Sqn::MAX, 1, Sqn(0), &mut RecordBuffer::of(&payload(Sqn::MAX, 1))).unwrap();
+    assert_eq!(
+        segment.append(Sqn::MAX.next(), 1, Sqn(0), &mut RecordBuffer::default()).unwrap_err().kind(),
+        ErrorKind::Internal
+    );
     assert!(Segment::create(&disk, dir(), FileNumber(2), 1, Sqn::MAX.next()).is_err());
     assert!(Segment::create(&disk, dir(), FileNumber(2), 1, Sqn(0)).is_err());
 }
@@ -116,9 +130,9 @@ fn golden_bytes_of_a_small_segment() {
         value: b"value",
         old,
     };
-    encode_op(&mut payload, &put);
-    encode_op(&mut payload, &Op { kind: Kind::Delete, sqn: Sqn(6), value: b"", old: None, ..put });
-    segment.append(Sqn(5), 2, Sqn(4), &payload).unwrap();
+    encode_op(&mut payload, 0, &put);
+    encode_op(&mut payload, 0, &Op { kind: Kind::Delete, sqn: Sqn(6), value: b"", old: None, ..put });
+    segment.append(Sqn(5), 2, Sqn(4), &mut RecordBuffer::of(&payload)).unwrap();
     let hex: Vec<String> =
         disk.bytes(&path(7)).chunks(16).map(|line| line.iter().map(|b| format!("{b:02x}")).collect()).collect();
     assert_eq!(
