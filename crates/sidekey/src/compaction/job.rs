@@ -7,7 +7,7 @@ use crate::base::header;
 use crate::base::ids::{FileNumber, Sqn, TreeKind};
 use crate::base::index_key;
 use crate::base::iter::SortedIter;
-use crate::base::key;
+use crate::base::key::{self, Kind};
 use crate::base::planted::{Fault, planted};
 use crate::env::{FileSystem, OpenMode};
 use crate::iter::MergeIter;
@@ -64,6 +64,7 @@ pub(crate) struct Job {
     retain: Retain,
     filter: Option<Box<dyn EntryFilter>>,
     writer: Writer,
+    /// The key whose versions are being collected.
     user_key: Vec<u8>,
     started: bool,
 }
@@ -75,8 +76,8 @@ struct Writer {
     /// The file that was begun and is not among `done` yet.
     unfinished: Option<FileNumber>,
     done: Vec<TableMeta>,
+    /// An internal key, rebuilt.
     key: Vec<u8>,
-    value: Vec<u8>,
 }
 
 /// Entries that one step handles, so that a step takes about a millisecond.
@@ -102,33 +103,31 @@ impl Job {
             self.input.seek_to_first()?;
             self.started = true;
         }
+        let Self { input, output, retain, filter, writer, user_key: current, .. } = self;
         for _ in 0..STEP_ENTRIES {
-            if !self.input.valid() {
-                self.end_key()?;
+            if !input.valid() {
+                end_key(retain, filter, writer, output, current)?;
                 return Ok(Progress::Done);
             }
+            let (internal_key, value) = (input.key(), input.value());
             let (user_key, sqn, kind) =
-                key::decode(self.input.key()).ok_or_else(|| Error::internal("a merge met a key that is none"))?;
-            if user_key != self.user_key {
-                let next = user_key.to_vec();
-                self.end_key()?;
-                self.user_key = next;
+                key::decode(internal_key).ok_or_else(|| Error::internal("a merge met a key that is none"))?;
+            if user_key != current.as_slice() {
+                end_key(retain, filter, writer, output, current)?;
+                current.clear();
+                current.extend_from_slice(user_key);
             }
-            self.retain.add(sqn, kind, self.input.value())?;
-            self.input.next()?;
+            // The usual case: nothing that comes after it can drop a newest version that is a put, so it goes straight to the table.
+            if retain.is_empty() && kind == Kind::Put && filter.is_none() {
+                writer.cut_before(output, user_key)?;
+                writer.write(output, internal_key, value)?;
+                retain.add_written(sqn, value);
+            } else {
+                retain.add(sqn, kind, value)?;
+            }
+            input.next()?;
         }
         Ok(Progress::More)
-    }
-
-    fn end_key(&mut self) -> Result<()> {
-        let (writer, output, user_key) = (&mut self.writer, &self.output, &self.user_key);
-        let mut first = true;
-        self.retain.finish(user_key, self.filter.as_deref_mut(), |version| {
-            if std::mem::take(&mut first) || planted(Fault::VersionsCutApart) {
-                writer.cut_before(output, user_key)?;
-            }
-            writer.write(output, user_key, &version)
-        })
     }
 
     /// Closes the last table. The tables are the caller's then.
@@ -149,6 +148,28 @@ impl Job {
     }
 }
 
+/// Writes what stays of a key and is not written yet.
+#[inline]
+fn end_key(
+    retain: &mut Retain,
+    filter: &mut Option<Box<dyn EntryFilter>>,
+    writer: &mut Writer,
+    output: &Output,
+    user_key: &[u8],
+) -> Result<()> {
+    let mut first = true;
+    retain.finish(user_key, filter.as_deref_mut(), |version| {
+        let first = std::mem::take(&mut first);
+        if let Some(value) = version.value {
+            if first || planted(Fault::VersionsCutApart) {
+                writer.cut_before(output, user_key)?;
+            }
+            writer.write_version(output, user_key, &version, value)?;
+        }
+        writer.settle(output.options.tree, &version)
+    })
+}
+
 impl Drop for Job {
     /// Tables that nobody took over take up space; on a full disk, for ever, were they left to the next open.
     fn drop(&mut self) {
@@ -166,34 +187,55 @@ impl Writer {
         let Some((_, builder)) = &self.open else { return Ok(()) };
         let border = output.options.tree == TreeKind::Index
             && output.table_bytes != ONE_TABLE
-            && index_key::incarnation(&self.key) != index_key::incarnation(user_key);
+            && index_key::incarnation(builder.last_key()) != index_key::incarnation(user_key);
         if border || builder.estimated_size() >= output.table_bytes { self.close() } else { Ok(()) }
     }
 
-    fn write(&mut self, output: &Output, user_key: &[u8], version: &Retained<'_>) -> Result<()> {
-        if self.open.is_none() {
-            let number = (output.next_number)();
-            let path = table_path(&output.dir, number);
-            let file =
-                output.files.open(&path, OpenMode::CreateNew).map_err(|e| Error::io(&path, "create the table", e))?;
-            self.unfinished = Some(number);
-            self.open = Some((number, TableBuilder::new(file, path, number, output.options.clone())));
+    /// Appends a version to the open table, or to a new one.
+    #[inline]
+    fn write(&mut self, output: &Output, internal_key: &[u8], value: &[u8]) -> Result<()> {
+        match &mut self.open {
+            Some((_, builder)) => builder.add(internal_key, value),
+            None => self.begin(output)?.add(internal_key, value),
         }
+    }
+
+    fn write_version(&mut self, output: &Output, user_key: &[u8], version: &Retained<'_>, value: &[u8]) -> Result<()> {
+        let mut internal_key = std::mem::take(&mut self.key);
+        key::encode_into(&mut internal_key, user_key, version.sqn, version.kind);
+        let done = self.write(output, &internal_key, value);
+        self.key = internal_key;
+        done
+    }
+
+    /// Gives the version that was written last the doubt it is to carry, and lets the table's properties know of it.
+    #[inline]
+    fn settle(&mut self, tree: TreeKind, version: &Retained<'_>) -> Result<()> {
         let Some((_, builder)) = &mut self.open else { return Err(Error::internal("no table is open")) };
-        key::encode_into(&mut self.key, user_key, version.sqn, version.kind);
         let properties = builder.properties_mut();
         if version.doubt.any() {
             properties.max_blind_sqn = properties.max_blind_sqn.max(version.sqn);
         }
         properties.hidden_until_sqn = properties.hidden_until_sqn.max(version.hidden_by);
-        if output.options.tree == TreeKind::Index || header::doubt(version.value) == version.doubt {
-            return builder.add(&self.key, version.value);
+        if tree == TreeKind::Primary {
+            let value = builder.last_value_mut();
+            // Resolved or inherited: the flags are set in the header that was written.
+            if header::doubt(value) != version.doubt {
+                header::set_doubt(value, version.doubt);
+            }
         }
-        // Resolved or inherited: the flags are set in the header that is written.
-        self.value.clear();
-        self.value.extend_from_slice(version.value);
-        header::set_doubt(&mut self.value, version.doubt);
-        builder.add(&self.key, &self.value)
+        Ok(())
+    }
+
+    #[cold]
+    fn begin(&mut self, output: &Output) -> Result<&mut TableBuilder> {
+        let number = (output.next_number)();
+        let path = table_path(&output.dir, number);
+        let file =
+            output.files.open(&path, OpenMode::CreateNew).map_err(|e| Error::io(&path, "create the table", e))?;
+        self.unfinished = Some(number);
+        let builder = TableBuilder::new(file, path, number, output.options.clone());
+        Ok(&mut self.open.insert((number, builder)).1)
     }
 
     fn close(&mut self) -> Result<()> {
@@ -205,3 +247,6 @@ impl Writer {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

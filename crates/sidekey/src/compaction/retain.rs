@@ -12,7 +12,8 @@ use crate::base::planted::{Fault, planted};
 struct Kept {
     sqn: Sqn,
     kind: Kind,
-    value: (usize, usize),
+    /// Where its value lies in the buffer; `None` if the caller has written it already.
+    value: Option<(usize, usize)>,
     doubt: Doubt,
     /// The sqn of the version that hides it; zero if it is the newest.
     hidden_by: Sqn,
@@ -23,12 +24,16 @@ struct Kept {
 pub(super) struct Retained<'a> {
     pub sqn: Sqn,
     pub kind: Kind,
-    pub value: &'a [u8],
+    /// `None` for the version that was handed in by [`Retain::add_written`].
+    pub value: Option<&'a [u8]>,
     pub doubt: Doubt,
     pub hidden_by: Sqn,
 }
 
 /// Collects the versions of one user key, newest first, and says which stay.
+///
+/// Most keys have one version, and a newest version that is a put stays whatever comes after it (but for an [`EntryFilter`]): the caller may write
+/// it at once, without a copy, and learns at the end of the key what doubt it is to carry.
 pub(super) struct Retain {
     tree: TreeKind,
     /// Every sqn at which somebody may read, ascending; the visible head is the last.
@@ -58,12 +63,32 @@ impl Retain {
         }
     }
 
-    /// Takes the next older version of the key.
-    pub fn add(&mut self, sqn: Sqn, kind: Kind, value: &[u8]) -> Result<()> {
-        let doubt = match self.tree {
+    /// Whether no version of the key has been handed in.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.previous.is_none()
+    }
+
+    /// Takes the newest version of the key, a put, which the caller has written; there is no filter then.
+    #[inline]
+    pub fn add_written(&mut self, sqn: Sqn, value: &[u8]) {
+        debug_assert!(self.is_empty(), "only the newest version stays for certain");
+        self.previous = Some(sqn);
+        let doubt = self.doubt(value);
+        self.kept.push(Kept { sqn, kind: Kind::Put, value: None, doubt, hidden_by: Sqn::ZERO });
+    }
+
+    #[inline]
+    fn doubt(&self, value: &[u8]) -> Doubt {
+        match self.tree {
             TreeKind::Primary => header::doubt(value),
             TreeKind::Index => Doubt::default(),
-        };
+        }
+    }
+
+    /// Takes the next older version of the key.
+    pub fn add(&mut self, sqn: Sqn, kind: Kind, value: &[u8]) -> Result<()> {
+        let doubt = self.doubt(value);
         let hidden_by = self.previous.replace(sqn).unwrap_or(Sqn::ZERO);
         if hidden_by == sqn && self.tree == TreeKind::Index {
             // A delete at the entry's own sqn: the entry wins (KEY-1).
@@ -89,7 +114,7 @@ impl Retain {
         }
         let start = self.values.len();
         self.values.extend_from_slice(value);
-        self.kept.push(Kept { sqn, kind, value: (start, value.len()), doubt, hidden_by });
+        self.kept.push(Kept { sqn, kind, value: Some((start, start + value.len())), doubt, hidden_by });
         Ok(())
     }
 
@@ -111,7 +136,7 @@ impl Retain {
             oldest.doubt.blind = false;
         }
         for k in &self.kept {
-            let value = &self.values[k.value.0..k.value.0 + k.value.1];
+            let value = k.value.map(|(start, end)| &self.values[start..end]);
             write(Retained { sqn: k.sqn, kind: k.kind, value, doubt: k.doubt, hidden_by: k.hidden_by })?;
         }
         self.kept.clear();

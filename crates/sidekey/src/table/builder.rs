@@ -6,6 +6,7 @@ use super::filter::FilterBuilder;
 use super::footer::{Footer, Part};
 use super::index::{BlockInfo, IndexBuilder};
 use super::options::TableOptions;
+use super::order::common_prefix_len;
 use super::properties::Properties;
 use crate::base::error::{Error, Result};
 use crate::base::ids::{FileNumber, Sqn};
@@ -37,11 +38,9 @@ pub(crate) struct TableBuilder {
     options: TableOptions,
     block: BlockBuilder,
     compressor: Compressor,
-    /// First key of the block being built.
-    block_first: Vec<u8>,
+    /// A block is closed when its payload reaches this.
+    block_limit: usize,
     block_sqns: (Sqn, Sqn),
-    /// The key added last; empty before the first.
-    last_key: Vec<u8>,
     filter: FilterBuilder,
     index: IndexBuilder,
     properties: Properties,
@@ -56,9 +55,8 @@ impl TableBuilder {
         Self {
             block: BlockBuilder::new(options.restart_interval),
             compressor: Compressor::new(options.compression),
-            block_first: Vec::new(),
+            block_limit: options.block_bytes.min(MAX_PAYLOAD / 2),
             block_sqns: (Sqn::MAX, Sqn::ZERO),
-            last_key: Vec::new(),
             filter: FilterBuilder::new(options.filter_bits_per_key, options.filter_key.filtered()),
             index: IndexBuilder::default(),
             properties: Properties::empty(options.compression, options.tree),
@@ -72,42 +70,53 @@ impl TableBuilder {
     }
 
     /// Appends an entry, whose internal key must be after the last one's (TABLE-2).
+    ///
+    /// One comparison with the key before gives order, shared prefix and whether the filter key is new.
     pub fn add(&mut self, internal_key: &[u8], value: &[u8]) -> Result<()> {
         let Some((user, sqn, kind)) = key::decode(internal_key) else {
             return Err(self.internal("a key that is no internal key"));
         };
-        let first = self.last_key.is_empty();
-        if !first && key::compare(&self.last_key, internal_key).is_ge() {
+        let last = self.block.last_key();
+        let first = last.is_empty();
+        let shared = common_prefix_len(key::user_key(last), user);
+        if !first && !ascends(last, internal_key, shared) {
             return Err(self.internal("a key that is not after the last one"));
         }
         let bound = BlockBuilder::entry_bound(internal_key, value);
-        if bound > MAX_PAYLOAD - self.options.block_bytes.min(MAX_PAYLOAD / 2) {
+        if bound > MAX_PAYLOAD - self.block_limit {
             return Err(Error::invalid(format!("an entry of {bound} bytes is too large for a table")));
         }
-        // A large value gets a block of its own, so that its small neighbours stay cheap to read.
-        if !self.block.is_empty() && bound >= self.options.block_bytes {
+        // A filter key depends on its own bytes alone, so keys that share as many have the same.
+        let filter_key = self.options.filter_key.of(user);
+        if first || shared < filter_key.len() {
+            self.filter.add(filter_key);
+        }
+        // A full block is closed only here, so that the last value may be changed until then. A large value gets a block of its own, so that its
+        // small neighbours stay cheap to read.
+        let full = self.block.payload_len() >= self.block_limit || bound >= self.options.block_bytes;
+        if full && !self.block.is_empty() {
             self.close_block()?;
         }
-        let filter_key = self.options.filter_key;
-        if first || filter_key.of(key::user_key(&self.last_key)) != filter_key.of(user) {
-            self.filter.add(filter_key.of(user));
-        }
-        if self.block.is_empty() {
-            self.block_first.clear();
-            self.block_first.extend_from_slice(internal_key);
-        }
-        self.block.add(internal_key, value);
+        self.block.add(shared, internal_key, value);
         self.block_sqns = (self.block_sqns.0.min(sqn), self.block_sqns.1.max(sqn));
         self.properties.count(internal_key, sqn, kind, value);
-        self.last_key.clear();
-        self.last_key.extend_from_slice(internal_key);
-        if self.block.payload_len() >= self.options.block_bytes.min(MAX_PAYLOAD / 2) {
-            self.close_block()?;
-        }
         Ok(())
     }
 
+    /// The internal key added last; empty before the first.
+    #[inline]
+    pub fn last_key(&self) -> &[u8] {
+        self.block.last_key()
+    }
+
+    /// The value added last, which may be changed in place, but not in its length, until the next entry; nothing before the first.
+    #[inline]
+    pub fn last_value_mut(&mut self) -> &mut [u8] {
+        self.block.last_value_mut()
+    }
+
     /// The file's length if it were finished now, approximately.
+    #[inline]
     pub fn estimated_size(&self) -> u64 {
         let buffered = self.pending.len() + self.block.payload_len();
         self.written + (buffered + self.filter.estimated_bytes() + self.index.estimated_bytes()) as u64
@@ -125,7 +134,7 @@ impl TableBuilder {
         }
         self.close_block()?;
         self.properties.data_bytes = self.offset();
-        self.properties.largest = std::mem::take(&mut self.last_key);
+        self.properties.largest = self.block.last_key().to_vec();
         let index = self.index.encode();
         if u32::try_from(index.len()).is_err() {
             return Err(self.internal("a table whose index passes 4 GiB"));
@@ -152,7 +161,8 @@ impl TableBuilder {
         stored::encode(&mut self.pending, block_type, payload, self.number, offset);
         let (min_sqn, max_sqn) = self.block_sqns;
         let size = (self.pending.len() - before) as u64;
-        self.index.add(&BlockInfo { offset, size, first: &self.block_first, last: &self.last_key, min_sqn, max_sqn });
+        let (first, last) = (self.block.first_key(), self.block.last_key());
+        self.index.add(&BlockInfo { offset, size, first, last, min_sqn, max_sqn });
         self.block.reset();
         self.block_sqns = (Sqn::MAX, Sqn::ZERO);
         if self.pending.len() >= WRITE_BYTES { self.write_pending() } else { Ok(()) }
@@ -179,5 +189,15 @@ impl TableBuilder {
 
     fn internal(&self, what: &str) -> Error {
         Error::internal(format!("table {} was given {what}", self.number))
+    }
+}
+
+/// Whether internal key `next` is after `last`, given how many bytes their user keys share.
+#[inline]
+fn ascends(last: &[u8], next: &[u8], shared: usize) -> bool {
+    match (key::user_key(last).get(shared), key::user_key(next).get(shared)) {
+        (Some(a), Some(b)) => a < b,
+        (None, None) => last[shared..] < next[shared..],
+        (left, _) => left.is_none(),
     }
 }

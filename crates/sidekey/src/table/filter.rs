@@ -16,7 +16,7 @@ pub(crate) enum FilterKey {
     /// The user key.
     WholeKey,
     /// What the function cuts off: in index trees the part up to and with the attribute. Keys that share it are
-    /// adjacent in the table, and it is hashed once for them.
+    /// adjacent in the table, and it is hashed once for them. A key that starts with the prefix of another has that prefix.
     Prefix(for<'a> fn(&'a [u8]) -> &'a [u8]),
 }
 

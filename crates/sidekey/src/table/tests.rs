@@ -209,3 +209,23 @@ fn what_the_caller_sets_is_kept_and_the_size_estimate_is_close() {
     assert_eq!(*table.properties(), summary.properties);
     assert_eq!((table.properties().max_blind_sqn, table.properties().hidden_until_sqn), (Sqn(17), Sqn(19)));
 }
+
+#[test]
+fn the_value_added_last_may_be_changed_until_the_next_one() {
+    for len in [1, 20, 63, 64, 65, 500] {
+        let entries: Entries = (0..30).map(|n| put(format!("k{n:02}").as_bytes(), n + 1, &vec![b'x'; len])).collect();
+        let files = TestFiles::default();
+        let mut builder = TableBuilder::new(files.create(path()), path(), NUMBER, tiny());
+        assert!(builder.last_value_mut().is_empty());
+        for (key, value) in &entries {
+            builder.add(key, value).unwrap();
+            assert_eq!(builder.last_key(), key);
+            assert_eq!(builder.last_value_mut().len(), len);
+            builder.last_value_mut()[0] = b'y';
+        }
+        builder.finish().unwrap();
+        let changed: Entries = entries.into_iter().map(|(key, value)| (key, [b"y", &value[1..]].concat())).collect();
+        let table = open(&files, 1 << 20).unwrap();
+        assert_eq!(forward(&mut table.iter(ReadMode::Normal)).unwrap(), changed, "values of {len} bytes");
+    }
+}

@@ -35,13 +35,30 @@ fn merge(
     bottom: bool,
     filter: Option<&mut (dyn EntryFilter + 'static)>,
 ) -> Merged {
+    merge_with(tree, versions, stripes, bottom, filter, false)
+}
+
+/// The same; `eager` hands in a newest put as written, as a job without a filter does.
+fn merge_with(
+    tree: TreeKind,
+    versions: &[Version],
+    stripes: &[u64],
+    bottom: bool,
+    filter: Option<&mut (dyn EntryFilter + 'static)>,
+    eager: bool,
+) -> Merged {
     let mut retain = Retain::new(tree, stripes.iter().map(|s| Sqn(*s)).collect(), bottom);
     for v in versions {
-        retain.add(Sqn(v.sqn), v.kind, &value(v.doubt)).unwrap();
+        if eager && retain.is_empty() && v.kind == Kind::Put {
+            retain.add_written(Sqn(v.sqn), &value(v.doubt));
+        } else {
+            retain.add(Sqn(v.sqn), v.kind, &value(v.doubt)).unwrap();
+        }
     }
     let mut kept = vec![];
     retain
         .finish(b"k", filter, |r| {
+            assert_eq!(r.value.is_none(), eager && kept.is_empty() && r.kind == Kind::Put && r.hidden_by == Sqn::ZERO);
             kept.push(Version { sqn: r.sqn.0, kind: r.kind, doubt: r.doubt, hidden_by: r.hidden_by.0 });
             Ok(())
         })
@@ -96,6 +113,16 @@ proptest! {
         }
         prop_assert_eq!(merged.events.dropped as usize, versions.len() - merged.kept.len());
         prop_assert_eq!(merged.events.superseded as usize, versions.len().saturating_sub(1));
+    }
+
+    #[test]
+    fn a_newest_put_written_at_once_ends_as_one_that_waited(
+        versions in versions(), mut stripes in proptest::collection::vec(0u64..30, 0..4), bottom: bool,
+    ) {
+        stripes.push(35);
+        let waited = merge_with(TreeKind::Primary, &versions, &stripes, bottom, None, false);
+        let eager = merge_with(TreeKind::Primary, &versions, &stripes, bottom, None, true);
+        prop_assert_eq!((eager.kept, eager.floor, eager.events), (waited.kept, waited.floor, waited.events));
     }
 
     /// CMP-3: whatever entry was in doubt because of a version that something overwrote blindly stays in doubt.

@@ -1,7 +1,7 @@
 //! Blocks against a plain list of entries, and against forged bytes.
 
 use super::super::options::Compression;
-use super::super::order::Target;
+use super::super::order::{Target, common_prefix_len};
 use super::stored::{self, BlockType, Compressor};
 use super::*;
 use crate::base::coding::put_varint;
@@ -27,7 +27,10 @@ fn entries() -> impl Strategy<Value = Entries> {
 
 fn payload(entries: &Entries, restart_interval: usize) -> Vec<u8> {
     let mut builder = BlockBuilder::new(restart_interval);
-    entries.iter().for_each(|(key, value)| builder.add(key, value));
+    for (key, value) in entries {
+        let shared = common_prefix_len(key::user_key(builder.last_key()), key::user_key(key));
+        builder.add(shared, key, value);
+    }
     let expected = builder.payload_len();
     let payload = builder.finish().to_vec();
     assert_eq!(payload.len(), expected);
