@@ -56,6 +56,9 @@ fn show(report: &Report) -> Result<()> {
 }
 
 fn child(plan: &str, dir: &Path) -> Result<()> {
+    // A run that is killed takes its child with it: nobody waits for the figures.
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))
+        .map_err(|e| Failure::system("tie this process to the one that started it", e))?;
     let plan = serde_json::from_str(plan).map_err(|e| Failure::usage(format!("this is no plan: {e}")))?;
     let result = child::run(&plan, dir)?;
     let line = serde_json::to_string(&result).map_err(|e| Failure::system("write down the figures", e))?;

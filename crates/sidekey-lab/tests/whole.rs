@@ -3,6 +3,7 @@
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 fn lab(arguments: &[&str], dir: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_sidekey-lab")).args(arguments).arg("--dir").arg(dir).output().unwrap()
@@ -105,4 +106,30 @@ fn mistakes_are_answered_with_what_to_do() {
         Command::new(env!("CARGO_BIN_EXE_sidekey-lab")).args(["db_bench", "--dir", "/no/such"]).output().unwrap();
     assert_eq!(no_directory.status.code(), Some(2));
     assert!(text(&no_directory.stderr).contains("--dir"));
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_no_process_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut run = Command::new(env!("CARGO_BIN_EXE_sidekey-lab"))
+        .args(["db_bench", "--scale", "1", "--dir"])
+        .arg(dir.path())
+        .spawn()
+        .unwrap();
+    let children = format!("/proc/{0}/task/{0}/children", run.id());
+    let child = (0..200).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        let text = std::fs::read_to_string(&children).unwrap_or_default();
+        text.split_whitespace().next().map(str::to_owned)
+    });
+    // Time for the child to begin with its plan.
+    std::thread::sleep(Duration::from_millis(500));
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let status = format!("/proc/{}/status", child.expect("the run started a child"));
+    let gone = || std::fs::read_to_string(&status).map_or(true, |text| text.contains("State:\tZ"));
+    assert!((0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        gone()
+    }));
 }
