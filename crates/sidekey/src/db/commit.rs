@@ -54,7 +54,8 @@ impl Inner {
         let taken_over = group.take_over(request);
         let mut applied = true;
         for op in &request.ops {
-            let so_far = group.mark();
+            // What was taken over is in the record already.
+            let so_far = if taken_over { before } else { group.mark() };
             match group.add(op, (!taken_over).then_some(&request.record)) {
                 Ok(Finding::Write) => {}
                 Ok(Finding::NotApplied) => {

@@ -5,7 +5,7 @@ use super::inner::Inner;
 use super::prepare::{Condition, WriteOp, check_limits, collapse};
 use super::queue::Reply;
 use super::scratch::Scratch;
-use crate::base::error::{Error, Result};
+use crate::base::error::Result;
 use crate::env::Background;
 use std::time::Duration;
 
