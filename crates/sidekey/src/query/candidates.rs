@@ -6,7 +6,8 @@ use crate::base::index_key;
 use crate::table::ReadMode;
 use crate::tree::{KeyRange, VisibleIter};
 
-/// A stream of unjudged entries (QRY-3). Cost: one seek, then one step for each version of each entry in the range.
+/// A stream of unjudged entries (QRY-3). Cost: one seek, then one step for each version of each entry in the range; nothing is
+/// allocated for an entry.
 pub(crate) struct Candidates(VisibleIter);
 
 impl Candidates {
@@ -15,12 +16,12 @@ impl Candidates {
     }
 
     /// The next entry.
-    pub fn next(&mut self) -> Result<Option<Candidate>> {
+    pub fn next(&mut self) -> Result<Option<Candidate<'_>>> {
         if !self.0.advance()? {
             return Ok(None);
         }
         let parts = index_key::decode(self.0.key())
             .map_err(|d| Error::internal(format!("index key behind a good checksum: {}", d.what)))?;
-        Ok(Some(Candidate { sqn: self.0.sqn(), pk: parts.pk.to_vec() }))
+        Ok(Some(Candidate { sqn: self.0.sqn(), pk: parts.pk }))
     }
 }

@@ -10,6 +10,7 @@
 
 mod bounds;
 mod candidates;
+mod gathered;
 mod newest;
 mod rows;
 pub mod types;

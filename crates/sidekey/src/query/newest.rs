@@ -6,6 +6,7 @@
 //! 4 K and 4,096 candidates, or all candidates without a limit.
 
 use super::candidates::Candidates;
+use super::gathered::Gathered;
 use super::view::{Candidate, QueryView};
 use crate::base::error::Result;
 use crate::base::ids::Sqn;
@@ -14,7 +15,7 @@ use crate::query::types::{Read, Row};
 
 const GATHER_AT_LEAST: usize = 4096;
 
-/// Collects the rows; `oldest` turns the order round. Time: all entries of the range, plus a sort of those gathered.
+/// Collects the rows; `oldest` turns the order round. Time: all entries of the range, plus putting those in order that are judged.
 pub(crate) fn collect(
     view: &QueryView,
     mut candidates: Candidates,
@@ -27,10 +28,10 @@ pub(crate) fn collect(
     if best.limit == 0 {
         return Ok(vec![]);
     }
-    let mut gathered: Vec<Candidate> = vec![];
+    let mut gathered = Gathered::default();
     while let Some(candidate) = candidates.next()? {
         if best.may_take(candidate.sqn) {
-            gathered.push(candidate);
+            gathered.add(candidate);
         }
         if planted(Fault::FirstKByPlace) && Some(gathered.len()) == limit {
             break;
@@ -65,22 +66,21 @@ impl Best<'_> {
     }
 
     /// Merges the gathered candidates, best first, into the rows.
-    fn judge(&mut self, gathered: &mut Vec<Candidate>) -> Result<()> {
-        gathered.sort_unstable();
-        if !self.oldest {
-            gathered.reverse();
-        }
+    fn judge(&mut self, gathered: &mut Gathered) -> Result<()> {
         let mut merged = Vec::with_capacity(self.rows.len());
         let mut old = std::mem::take(&mut self.rows).into_iter().peekable();
-        for candidate in gathered.drain(..) {
+        // Some will be stale.
+        let expected = self.limit.saturating_add(self.limit / 2);
+        gathered.take_best(expected, self.oldest, |candidate: Candidate<'_>| {
             while merged.len() < self.limit && old.peek().is_some_and(|row| self.beats(row.sqn, candidate.sqn.0)) {
                 merged.extend(old.next());
             }
             if merged.len() >= self.limit {
-                break;
+                return Ok(false);
             }
             merged.extend(self.view.resolve(candidate, self.read)?);
-        }
+            Ok(merged.len() < self.limit)
+        })?;
         let left = self.limit - merged.len();
         merged.extend(old.take(left));
         self.rows = merged;

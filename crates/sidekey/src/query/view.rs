@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// What queries count.
 #[derive(Debug, Default)]
 pub(crate) struct QueryCounters {
-    /// Primary look-ups made to judge an entry.
+    /// Primary look-ups made only to judge an entry.
     pub validations: AtomicU64,
     /// Entries found stale.
     pub stale: AtomicU64,
@@ -31,10 +31,10 @@ pub(crate) struct QueryView {
 }
 
 /// An index entry visible at the snapshot, not yet judged.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Candidate {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Candidate<'a> {
     pub sqn: Sqn,
-    pub pk: Vec<u8>,
+    pub pk: &'a [u8],
 }
 
 impl QueryView {
@@ -65,18 +65,19 @@ impl QueryView {
     }
 
     /// Judges a candidate and reads what is asked for; `None` if the entry is stale.
-    pub fn resolve(&self, candidate: Candidate, read: Read) -> Result<Option<Row>> {
-        let validate = self.validates && self.superversion.may_be_stale(&candidate.pk, candidate.sqn);
+    pub fn resolve(&self, candidate: Candidate<'_>, read: Read) -> Result<Option<Row>> {
         let Candidate { sqn, pk } = candidate;
-        if !validate && read == Read::Keys {
-            return Ok(Some(Row { key: pk, sqn: sqn.0, attributes: vec![], value: None }));
-        }
-        if validate {
+        let may_be_stale = || self.validates && self.superversion.may_be_stale(pk, sqn);
+        if read == Read::Keys {
+            if !may_be_stale() {
+                return Ok(Some(Row { key: pk.to_vec(), sqn: sqn.0, attributes: vec![], value: None }));
+            }
             self.counters.validations.fetch_add(1, Ordering::Relaxed);
         }
-        match by_primary(&self.superversion, &pk, sqn, self.at)? {
-            Verdict::Valid(record) => self.row(pk, &record, read).map(Some),
-            Verdict::Stale if validate => {
+        // Where the record is wanted anyway, the verdict comes with it.
+        match by_primary(&self.superversion, pk, sqn, self.at)? {
+            Verdict::Valid(record) => self.row(pk.to_vec(), &record, read).map(Some),
+            Verdict::Stale if may_be_stale() => {
                 self.counters.stale.fetch_add(1, Ordering::Relaxed);
                 Ok(None)
             }
