@@ -60,7 +60,7 @@ fn entry(pk: &str, sqn: u64, a: i64) -> Version {
 
 fn superversion(primary: TreeVersion, index: TreeVersion) -> Superversion {
     Superversion {
-        active: Arc::new(MemPair::new()),
+        active: Arc::new(MemPair::new(1024)),
         immutable: vec![],
         versions: [Arc::new(primary), Arc::new(index)],
         flushed: AT,

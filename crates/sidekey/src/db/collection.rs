@@ -14,7 +14,7 @@ use crate::base::value::Value;
 use crate::env::sync::atomic::AtomicU64;
 use crate::index::set::{IndexSet, decode_record};
 use crate::index::spec::{IndexInfo, IndexSpec};
-use crate::tree::{MemPair, Superversion};
+use crate::tree::Superversion;
 use arc_swap::ArcSwap;
 use std::fmt;
 use std::ops::RangeBounds;
@@ -63,10 +63,12 @@ impl CollectionCore {
 
     /// Puts an empty memtable pair before the active one; false if that is empty itself. Only the leader calls this.
     pub fn switch(&self) -> bool {
-        if self.view.load().superversion.active.is_empty() {
+        let view = self.view();
+        let active = &view.superversion.active;
+        if active.is_empty() {
             return false;
         }
-        let fresh = Arc::new(MemPair::new());
+        let fresh = Arc::new(active.successor());
         self.change(|view| {
             view.with(|next| {
                 next.immutable.insert(0, view.superversion.active.clone());

@@ -277,7 +277,8 @@ impl Inner {
         let id = CollectionId(self.manifest.lock().catalog().next_collection.0.max(1));
         self.install_edits(vec![Edit::Collection { id, name: name.to_owned() }])?;
         let set = IndexSet::compile(&CollectionState { name: name.to_owned(), ..Default::default() }, 0)?;
-        let core = CollectionCore::new(id, name.to_owned(), empty_superversion(), set);
+        let empty = empty_superversion(self.settings.memtable_bytes);
+        let core = CollectionCore::new(id, name.to_owned(), empty, set);
         self.collections.write().insert(id, core.clone());
         Ok(core)
     }

@@ -176,9 +176,9 @@ impl Inner {
 }
 
 /// The state of a collection without any data.
-pub(super) fn empty_superversion() -> Superversion {
+pub(super) fn empty_superversion(memtable_bytes: u64) -> Superversion {
     Superversion {
-        active: Arc::new(MemPair::new()),
+        active: Arc::new(MemPair::new(memtable_bytes)),
         immutable: vec![],
         versions: Default::default(),
         flushed: Sqn::ZERO,

@@ -61,7 +61,7 @@ pub(super) fn open(env: Env, dir: &Path, settings: Settings) -> Result<Inner> {
     let cache = Arc::new(BlockCache::new(settings.cache_bytes(0)));
     let mut collections = BTreeMap::new();
     for (id, state) in &catalog.collections {
-        collections.insert(*id, open_collection(&env, dir, *id, state, &cache)?);
+        collections.insert(*id, open_collection(&env, dir, *id, state, &cache, settings.memtable_bytes)?);
     }
     let manifest = Manifest::create(files, dir, catalog)?;
     remove_orphans(&env, dir, &names, &manifest);
@@ -265,6 +265,7 @@ fn open_collection(
     id: CollectionId,
     state: &CollectionState,
     cache: &Arc<BlockCache>,
+    memtable_bytes: u64,
 ) -> Result<Arc<CollectionCore>> {
     let set = IndexSet::compile(state, 0)?;
     let mut versions: [Arc<TreeVersion>; 2] = Default::default();
@@ -280,7 +281,7 @@ fn open_collection(
         versions[tree as usize] = Arc::new(version);
     }
     let superversion = Superversion {
-        active: Arc::new(MemPair::new()),
+        active: Arc::new(MemPair::new(memtable_bytes)),
         immutable: vec![],
         versions,
         flushed: state.flushed,

@@ -4,7 +4,7 @@
 //! readers must be able to go on.
 
 pub(crate) use std::sync::atomic;
-pub(crate) use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
+pub(crate) use std::sync::{MutexGuard, OnceLock, RwLockReadGuard, RwLockWriteGuard};
 
 use std::sync::PoisonError;
 use std::time::Duration;

@@ -1,5 +1,4 @@
 //! Memory that grows in chunks, never moves and is freed in one go.
-#![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
@@ -45,14 +44,23 @@ pub(super) struct Arena {
     free: NonNull<u8>,
     free_bytes: usize,
     reserved_bytes: usize,
+    /// Of the chunk that comes first.
+    first_chunk_bytes: usize,
 }
 
 // SAFETY: the arena owns its chunks alone, and `free` points into one of them.
 unsafe impl Send for Arena {}
 
 impl Arena {
-    pub fn new() -> Arena {
-        Arena { chunks: Vec::new(), free: NonNull::<u64>::dangling().cast(), free_bytes: 0, reserved_bytes: 0 }
+    /// An empty arena that will hold about as many bytes as given; zero if that is not known.
+    pub fn new(expected_bytes: usize) -> Arena {
+        Arena {
+            chunks: Vec::new(),
+            free: NonNull::<u64>::dangling().cast(),
+            free_bytes: 0,
+            reserved_bytes: 0,
+            first_chunk_bytes: expected_bytes.clamp(FIRST_CHUNK_BYTES, LARGEST_CHUNK_BYTES),
+        }
     }
 
     /// Uninitialised memory of `bytes`, at a multiple of [`ALIGN`]; valid until the arena is dropped.
@@ -76,14 +84,13 @@ impl Arena {
     }
 
     /// Bytes of all chunks.
-    #[cfg(test)]
     pub fn reserved_bytes(&self) -> usize {
         self.reserved_bytes
     }
 
     /// Half of what is held already: the unused part stays below a third of the whole.
     fn next_chunk_bytes(&self) -> usize {
-        (self.reserved_bytes / 2).next_power_of_two().clamp(FIRST_CHUNK_BYTES, LARGEST_CHUNK_BYTES)
+        (self.reserved_bytes / 2).next_power_of_two().clamp(self.first_chunk_bytes, LARGEST_CHUNK_BYTES)
     }
 
     fn add_chunk(&mut self, bytes: usize) -> NonNull<u8> {
@@ -101,7 +108,7 @@ mod tests {
 
     #[test]
     fn pieces_are_aligned_and_do_not_overlap() {
-        let mut arena = Arena::new();
+        let mut arena = Arena::new(0);
         let mut pieces = vec![];
         for i in 0..2000usize {
             let bytes = [1, 7, 8, 40, 1500, 5000][i % 6];
@@ -120,7 +127,7 @@ mod tests {
 
     #[test]
     fn reserves_little_for_little_and_one_chunk_for_one_large_piece() {
-        let mut arena = Arena::new();
+        let mut arena = Arena::new(0);
         assert_eq!(arena.reserved_bytes(), 0);
         arena.allocate(10);
         assert_eq!(arena.reserved_bytes(), FIRST_CHUNK_BYTES);

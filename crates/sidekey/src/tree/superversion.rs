@@ -5,7 +5,7 @@ use crate::base::ids::{FileNumber, Sqn, TreeKind};
 use crate::base::key::Kind;
 use crate::env::sync::atomic::{AtomicU64, Ordering};
 use crate::iter::MergeIter;
-use crate::memtable::{Memtable, SkipList};
+use crate::memtable::{Lookups, Memtable, TieredMemtable};
 use crate::table::{BlockSlice, ReadMode};
 use crate::version::{LevelIter, Source, TreeVersion};
 use std::ops::Deref;
@@ -14,15 +14,25 @@ use std::sync::Arc;
 /// The two memtables that are switched and flushed together (TREE-2).
 #[derive(Debug)]
 pub(crate) struct MemPair {
-    pub primary: Arc<SkipList>,
-    pub index: Arc<SkipList>,
+    pub primary: Arc<TieredMemtable>,
+    pub index: Arc<TieredMemtable>,
     /// The log segment of the first operation in the pair.
     log_start: AtomicU64,
+    memtable_bytes: u64,
 }
 
 impl MemPair {
-    pub fn new() -> Self {
-        Self { primary: Arc::new(SkipList::new()), index: Arc::new(SkipList::new()), log_start: AtomicU64::new(0) }
+    /// An empty pair that is switched when both together take about `memtable_bytes`.
+    pub fn new(memtable_bytes: u64) -> Self {
+        let memtable = |lookups| Arc::new(TieredMemtable::new(memtable_bytes, lookups));
+        // Index trees are read by ranges alone.
+        let (primary, index) = (memtable(Lookups::Many), memtable(Lookups::Few));
+        Self { primary, index, log_start: AtomicU64::new(0), memtable_bytes }
+    }
+
+    /// An empty pair to go on with.
+    pub fn successor(&self) -> Self {
+        Self::new(self.memtable_bytes)
     }
 
     /// Where the log holds the pair's first operation; set by the inserting thread while the pair is empty.
@@ -34,7 +44,7 @@ impl MemPair {
         FileNumber(self.log_start.load(Ordering::Acquire))
     }
 
-    pub fn of(&self, tree: TreeKind) -> &Arc<SkipList> {
+    pub fn of(&self, tree: TreeKind) -> &Arc<TieredMemtable> {
         match tree {
             TreeKind::Primary => &self.primary,
             TreeKind::Index => &self.index,
@@ -153,7 +163,7 @@ impl TreeView<'_> {
 
     /// All versions of all keys, merged.
     pub fn iter(&self, mode: ReadMode) -> MergeIter<Source> {
-        let memory = self.of.memtables().map(|m| Source::Memory(m.of(self.tree).iter()));
+        let memory = self.of.memtables().flat_map(|m| m.of(self.tree).cursors()).map(Source::Memory);
         MergeIter::new(memory.chain(version_sources(self.of.version(self.tree), mode)).collect())
     }
 }

@@ -26,7 +26,7 @@ proptest! {
         let tables = [(6, old), (0, new)].into_iter().filter(|(_, v)| !v.is_empty());
         let tables: Vec<_> = tables.map(|(level, v)| (level, dir.table(TreeKind::Primary, &v))).collect();
         let superversion = Superversion {
-            active: Arc::new(MemPair::new()),
+            active: Arc::new(MemPair::new(1024)),
             immutable: vec![],
             versions: [Arc::new(TreeVersion::default().with(&[], &tables)), Arc::default()],
             flushed: Sqn(20),

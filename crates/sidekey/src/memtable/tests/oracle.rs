@@ -55,6 +55,10 @@ impl Memtable for Oracle {
         (found == user_key).then_some(Found { sqn, kind, value })
     }
 
+    fn cursors(self: &Arc<Self>) -> Vec<OracleIter> {
+        vec![self.iter()]
+    }
+
     fn iter(self: &Arc<Self>) -> OracleIter {
         OracleIter { table: Arc::clone(self), at: None }
     }

@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "real threads are what is tested")]
 
 use super::super::*;
+use super::{merged, rotating};
 use crate::base::key;
 use crate::env::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,8 +23,8 @@ fn newest(key: u64, at: u64) -> Option<u64> {
     (1..=at).rev().find(|sqn| key_of(*sqn) == key.to_be_bytes())
 }
 
-fn scan_is_sorted_and_complete(table: &Arc<SkipList>, at: u64) {
-    let mut iter = table.iter();
+fn scan_is_sorted_and_complete(table: &Arc<TieredMemtable>, at: u64) {
+    let mut iter = merged(table);
     iter.seek_to_first().unwrap();
     let (mut visible, mut last) = (0, Vec::new());
     while iter.valid() {
@@ -37,8 +38,8 @@ fn scan_is_sorted_and_complete(table: &Arc<SkipList>, at: u64) {
     assert_eq!(visible, at, "every published version is met");
 }
 
-fn scan_back_is_complete(table: &Arc<SkipList>, at: u64) {
-    let mut iter = table.iter();
+fn scan_back_is_complete(table: &Arc<TieredMemtable>, at: u64) {
+    let mut iter = merged(table);
     iter.seek_before(&key::encode(&(KEYS / 8).to_be_bytes(), Sqn::MAX, Kind::Put)).unwrap();
     let mut visible = 0;
     while iter.valid() {
@@ -51,7 +52,17 @@ fn scan_back_is_complete(table: &Arc<SkipList>, at: u64) {
 
 #[test]
 fn readers_see_every_published_version_while_one_thread_inserts() {
-    let table = Arc::new(SkipList::new());
+    readers_see_every_published_version(super::plain_list());
+}
+
+#[test]
+fn readers_see_every_published_version_while_lists_become_runs_and_runs_are_merged() {
+    readers_see_every_published_version(rotating(700, 20_000, Lookups::Many));
+    readers_see_every_published_version(rotating(3000, 0, Lookups::Few));
+}
+
+fn readers_see_every_published_version(table: TieredMemtable) {
+    let table = Arc::new(table);
     let published = AtomicU64::new(0);
     std::thread::scope(|scope| {
         for reader in 0..3u64 {
@@ -88,7 +99,7 @@ fn readers_see_every_published_version_while_one_thread_inserts() {
 
 #[test]
 fn inserts_from_several_threads_take_turns() {
-    let table = SkipList::new();
+    let table = rotating(700, 0, Lookups::Many);
     std::thread::scope(|scope| {
         for thread in 0..4u64 {
             let table = &table;
