@@ -141,9 +141,15 @@ impl List {
         })
     }
 
-    /// Adds the entry that `make` writes, unless its internal key is there already. `writer` belongs to this list.
+    /// Adds the entry that `make` writes, unless its internal key is there already; tells whether it is now the last one. `writer`
+    /// belongs to this list.
     #[inline]
-    pub fn insert(&self, writer: &mut ListWriter, probe: &Probe<'_>, make: impl FnOnce() -> Entry) -> Option<Entry> {
+    pub fn insert(
+        &self,
+        writer: &mut ListWriter,
+        probe: &Probe<'_>,
+        make: impl FnOnce() -> Entry,
+    ) -> Option<(Entry, bool)> {
         let ListWriter { nodes, random, finger } = writer;
         let prefix = prefix_after(&self.common, probe.user_key);
         let next = self.place(finger, prefix, probe);
@@ -161,7 +167,7 @@ impl List {
             *before = node;
         }
         self.height.fetch_max(height, Ordering::Relaxed);
-        Some(entry)
+        Some((entry, next.is_none()))
     }
 
     /// The node at or after `probe`, with the finger moved to just before it.

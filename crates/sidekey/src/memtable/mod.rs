@@ -5,7 +5,7 @@
 //! A skip list over very many entries spends its time waiting for memory, so the list here is short: at half a mebibyte of entries it
 //! becomes a sorted array of 16-byte items, a *run*, and runs of like size are merged. The bytes of entries never move. Readers of a
 //! range merge the list with the few runs there are; a get asks a map from each key to its newest version, and searches the parts
-//! only for an older one, or while there is no run yet.
+//! only for an older one, or while there is no map: before the first run, and as long as keys come in ascending order.
 //!
 //! Threads: one inserting thread at a time (the leader of the write group; a mutex that is never contended makes this a fact
 //! and not a hope), any number of readers, which take no lock: they pin the list and the runs of one moment. Who may see an entry is

@@ -72,6 +72,17 @@ impl Run {
         self.items.get(at).map(|item| item.entry)
     }
 
+    /// Whether all of this run comes after all of `other`.
+    pub fn follows(&self, other: &Run) -> bool {
+        match (self.items.first(), other.items.last()) {
+            (Some(first), Some(last)) => {
+                let (first, last) = (Probe::from_internal(first.key()), Probe::from_internal(last.key()));
+                last.compare(&first).is_lt()
+            }
+            _ => true,
+        }
+    }
+
     pub fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
         self.items.iter().map(|item| item.entry)
     }
@@ -79,7 +90,12 @@ impl Run {
     /// How many entries are before `probe`.
     pub fn count_before(&self, probe: &Probe<'_>) -> usize {
         let prefix = prefix_after(&self.common, probe.user_key);
-        self.items.partition_point(|item| item.is_before(prefix, probe))
+        // Where keys come in ascending order, all runs but one end here.
+        match (self.items.first(), self.items.last()) {
+            (Some(first), _) if !first.is_before(prefix, probe) => 0,
+            (_, Some(last)) if last.is_before(prefix, probe) => self.items.len(),
+            _ => self.items.partition_point(|item| item.is_before(prefix, probe)),
+        }
     }
 
     /// Both runs as one; they share no entry.

@@ -267,14 +267,35 @@ fn a_memtable_of_half_a_mebibyte_has_one_part_and_a_small_one_eight_and_more_mer
 #[test]
 fn more_keys_than_were_expected_are_all_found() {
     let table = rotating(600, 1000, Lookups::Many);
+    let key = |n: u64| (n * 12_347 % 20_011).to_be_bytes();
     for n in 0..20_000u64 {
-        table.insert(&n.to_be_bytes(), Sqn(n), Kind::Put, &n.to_le_bytes());
+        table.insert(&key(n), Sqn(n), Kind::Put, &n.to_le_bytes());
     }
+    assert!(table.has_map());
     for n in 0..20_000u64 {
         let value = &n.to_le_bytes()[..];
-        assert_eq!(table.get(&n.to_be_bytes(), Sqn::MAX), Some(Found { sqn: Sqn(n), kind: Kind::Put, value }));
-        assert_eq!(table.get(&n.to_le_bytes()[..7], Sqn::MAX), None);
+        assert_eq!(table.get(&key(n), Sqn::MAX), Some(Found { sqn: Sqn(n), kind: Kind::Put, value }));
+        assert_eq!(table.get(&key(n)[..7], Sqn::MAX), None);
     }
+}
+
+#[test]
+fn ascending_keys_need_no_map_and_get_one_with_the_first_list_that_goes_back() {
+    let table = rotating(600, 100_000, Lookups::Many);
+    let holds = |keys: std::ops::Range<u64>| {
+        for n in keys {
+            assert_eq!(table.get(&n.to_be_bytes(), Sqn::MAX).map(|f| f.sqn), Some(Sqn(n)));
+            assert_eq!(table.get(&(n << 8 | 1).to_be_bytes()[1..], Sqn::MAX), None);
+        }
+    };
+    let insert = |n: u64| table.insert(&n.to_be_bytes(), Sqn(n), Kind::Put, b"");
+    (1000..4000).for_each(insert);
+    assert!(!table.has_map());
+    holds(1000..4000);
+    (0..100).for_each(insert);
+    assert!(table.has_map());
+    holds(0..100);
+    holds(1000..4000);
 }
 
 #[test]

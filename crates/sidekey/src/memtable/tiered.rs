@@ -24,7 +24,7 @@ const BOOKKEEPING_BYTES: usize = 32;
 /// Whether gets are expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lookups {
-    /// A map of the newest versions is kept once there are runs.
+    /// A map of the newest versions is kept once there are runs, unless all keys came in ascending order.
     Many,
     /// A get searches every part.
     Few,
@@ -43,6 +43,9 @@ struct Writer {
     list: Arc<List>,
     list_writer: ListWriter,
     list_bytes: usize,
+    /// Whether each entry of the list, and of the runs, came after all others: then a search looks into one part alone, a new key is
+    /// seen to be new by a glance at the ends, and the map would cost more than all the rest.
+    ascending: bool,
     /// The largest sqn in a run: only up to it can a run hold an entry that is inserted again.
     rotated: Option<Sqn>,
 }
@@ -92,7 +95,14 @@ impl TieredMemtable {
             memory_bytes: AtomicUsize::new(0),
             max_sqn: AtomicU64::new(0),
             max_blind_sqn: AtomicU64::new(0),
-            writer: Mutex::new(Writer { entries: Arena::new(0), list, list_writer, list_bytes: 0, rotated: None }),
+            writer: Mutex::new(Writer {
+                entries: Arena::new(0),
+                list,
+                list_writer,
+                list_bytes: 0,
+                ascending: true,
+                rotated: None,
+            }),
         }
     }
 
@@ -103,17 +113,23 @@ impl TieredMemtable {
         writer.entries.reserved_bytes() + writer.list_writer.reserved_bytes()
     }
 
+    #[cfg(test)]
+    pub fn has_map(&self) -> bool {
+        self.newest.get().is_some()
+    }
+
     /// The list becomes a run, and runs of like size are merged: with n lists' worth of entries there are at most log2 n + 1 runs, and
     /// an entry was merged at most log2 n times (Bentley and Saxe, "Decomposable Searching Problems", 1980).
     fn rotate(&self, writer: &mut Writer) {
         let old = self.parts.load_full();
         let run = Run::from_sorted(old.list.common(), old.list.bodies(old.list.first()));
-        if self.lookups == Lookups::Many && self.newest.get().is_none() {
-            self.note_first(&run);
-        }
         let mut runs = old.runs.clone();
+        writer.ascending &= runs.first().is_none_or(|before| run.follows(before));
         let common = runs.first().map_or(run.common(), |r| r.common()).to_vec();
         runs.insert(0, Arc::new(run));
+        if self.lookups == Lookups::Many && !writer.ascending && self.newest.get().is_none() {
+            self.map_newest(&runs);
+        }
         while let [young, next, ..] = &runs[..]
             && next.len() < 2 * young.len()
         {
@@ -128,11 +144,11 @@ impl TieredMemtable {
         writer.rotated = Some(self.max_sqn());
     }
 
-    /// Makes the map of newest versions, as large as will be needed if entries go on like the first ones.
-    fn note_first(&self, first: &Run) {
-        let lists = self.expected_bytes.div_ceil(self.memory_bytes().max(1));
-        let newest = Newest::new(first.len().saturating_mul(lists));
-        for entry in first.entries() {
+    /// Makes the map of newest versions, as large as will be needed if entries go on like those before.
+    fn map_newest(&self, runs: &[Arc<Run>]) {
+        let times = self.expected_bytes.div_ceil(self.memory_bytes().max(1)).max(1);
+        let newest = Newest::new(self.len().saturating_mul(times));
+        for entry in runs.iter().flat_map(|run| run.entries()) {
             let key = self.key(entry);
             newest.insert(newest.prepare(key::user_key(key)), key, entry);
         }
@@ -199,7 +215,8 @@ impl Memtable for TieredMemtable {
             // SAFETY: the piece has the size asked for and is known to nobody else; the lengths were checked above.
             unsafe { Entry::write(arena.allocate(bytes), &probe, value) }
         });
-        let Some(entry) = inserted else { return };
+        let Some((entry, is_last)) = inserted else { return };
+        writer.ascending &= is_last;
         if let Some((newest, hash)) = newest {
             newest.insert(hash, self.key(entry), entry);
         }
