@@ -78,6 +78,21 @@ impl Line {
     }
 }
 
+impl Line {
+    /// Whether all bits of a hash are set. Looks at all of them: which one is missing cannot be predicted.
+    #[inline]
+    fn has(&self, hash: u64) -> bool {
+        let mut slices = hash.wrapping_mul(REMIX);
+        let mut all = 1;
+        for _ in 0..PROBES {
+            let bit = slices >> 55;
+            all &= self.0[(bit >> 6) as usize] >> (bit & 63);
+            slices <<= 9;
+        }
+        all & 1 == 1
+    }
+}
+
 /// The line of a hash: its upper half scaled to the number of lines.
 #[inline]
 fn line_of(hash: u64, lines: usize) -> usize {
@@ -174,12 +189,7 @@ impl Filter {
             return true;
         }
         let hash = xxh3_64(filter_key);
-        match self.lines.get(line_of(hash, self.lines.len())) {
-            Some(line) => {
-                line.0.iter().zip(Line::of(hash).0).fold(0, |missing, (word, bits)| missing | bits & !word) == 0
-            }
-            None => true,
-        }
+        self.lines.get(line_of(hash, self.lines.len())).is_none_or(|line| line.has(hash))
     }
 
     pub fn memory_bytes(&self) -> usize {

@@ -8,7 +8,7 @@
 //! In memory it is flat arrays: offsets, one arena of keys, and u64 prefixes of the first keys (after the prefix that all
 //! user keys of the table share), which is all that most of a binary search touches.
 
-use super::order::{Target, common_prefix_len, sort_prefix};
+use super::order::{Target, common_prefix_len, run_of, sort_prefix};
 use crate::base::coding::{Reader, put_slice, put_varint};
 use crate::base::error::Damage;
 use crate::base::ids::Sqn;
@@ -229,14 +229,10 @@ impl Index {
             None => {}
         }
         let prefix = sort_prefix(target.user.get(self.common..).unwrap_or_default());
-        let (mut low, mut high) = (0, self.prefixes.len());
+        let (mut low, mut high) = run_of(&self.prefixes, prefix, |stored| *stored);
         while low < high {
             let middle = low + (high - low) / 2;
-            let order = match self.prefixes.get(middle).cmp(&Some(&prefix)) {
-                Ordering::Equal => target.order_of(self.first(middle)),
-                order => order,
-            };
-            if order <= most { low = middle + 1 } else { high = middle }
+            if target.order_of(self.first(middle)) <= most { low = middle + 1 } else { high = middle }
         }
         low
     }

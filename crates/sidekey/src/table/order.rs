@@ -29,6 +29,19 @@ pub(crate) fn sort_prefix(bytes: &[u8]) -> u64 {
     }
 }
 
+/// Where `prefix` belongs in a sorted array of prefixes: how many are smaller, and how many smaller or equal. Reads the
+/// array alone, without a branch that depends on it; nearly always the two are equal or one apart.
+#[inline]
+pub(crate) fn run_of<T>(sorted: &[T], prefix: u64, number: impl Fn(&T) -> u64) -> (usize, usize) {
+    let low = sorted.partition_point(|stored| number(stored) < prefix);
+    let rest = sorted.get(low..).unwrap_or_default();
+    let run = match rest {
+        [equal, ..] if number(equal) == prefix => rest.partition_point(|stored| number(stored) <= prefix),
+        _ => 0,
+    };
+    (low, low + run)
+}
+
 /// An internal key to search for, taken apart.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target<'a> {
@@ -89,6 +102,13 @@ mod tests {
         fn differing_sort_prefixes_order_their_strings(a in vec(0u8..3, 0..12), b in vec(0u8..3, 0..12)) {
             let (x, y) = (sort_prefix(&a), sort_prefix(&b));
             prop_assert!(x == y || x.cmp(&y) == a.cmp(&b));
+        }
+
+        #[test]
+        fn a_run_is_what_counting_says(mut sorted in vec(0u64..6, 0..20), prefix in 0u64..7) {
+            sorted.sort();
+            let count = |holds: fn(&u64, &u64) -> bool| sorted.iter().filter(|n| holds(n, &prefix)).count();
+            prop_assert_eq!(run_of(&sorted, prefix, |n| *n), (count(|n, p| n < p), count(|n, p| n <= p)));
         }
 
         #[test]

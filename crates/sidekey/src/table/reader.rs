@@ -109,14 +109,15 @@ impl Table {
     #[inline]
     fn find(&self, number: usize, target: Target<'_>) -> Result<Option<Found>> {
         let block = self.block(number)?;
-        let found = block.find(target, |_| {}).map_err(|damage| self.damage(number, damage))?;
+        let found = block.find(target).map_err(|damage| self.damage(number, damage))?;
         let Some((entry, true)) = found else {
             return Ok(None);
         };
-        let Some((_, sqn, kind)) = key::decode(&entry.trailer.to_be_bytes()) else {
+        let packed = !entry.trailer(block.entries());
+        let Some(kind) = Kind::from_byte(packed as u8) else {
             return Err(self.damage(number, Damage::new(entry.suffix.1, "unknown kind of version")));
         };
-        Ok(Some(Found { sqn, kind, value: block.slice(entry.value) }))
+        Ok(Some(Found { sqn: Sqn(packed >> 8), kind, value: block.slice(entry.value) }))
     }
 
     /// A cursor over the table.

@@ -13,11 +13,15 @@
 //! user keys of the block share; a restart's prefix is [`super::order::sort_prefix`] of its user key after that, so that
 //! the binary search reads one small array and decodes an entry only where two prefixes are equal.
 //!
-//! - BLOCK-1: a block has at least one entry; restart offsets ascend strictly from 0.
+//! The upper four bits of `n` are zero, because no block has 2^28 restarts, and reserved: a later format may give them a
+//! meaning (a hash index in front of the two numbers, say). This build refuses a block where one is set.
+//!
+//! - BLOCK-1: a block has at least one entry; restart offsets ascend strictly from 0; the first key has the common prefix.
 //! - BLOCK-2: a [`Block`] in memory is one allocation (or part of one that a bulk read made), verified once when loaded.
 
 mod builder;
 mod cursor;
+mod entry;
 mod reader;
 pub(crate) mod stored;
 #[cfg(test)]

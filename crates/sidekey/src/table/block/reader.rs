@@ -1,12 +1,13 @@
 //! A data block in memory and the search in it; the layout is in [`super`].
 
-use super::super::order::{Target, common_prefix_len, sort_prefix};
+use super::super::order::{Target, common_prefix_len, run_of, sort_prefix};
+use super::entry::Entry;
+pub(super) use super::entry::entry;
 use super::stored::{self, BlockType};
 use super::{RESTART_BYTES, TAIL_BYTES};
 use crate::base::coding::Reader;
 use crate::base::error::Damage;
 use crate::base::ids::FileNumber;
-use crate::base::key::TRAILER;
 use std::cmp::Ordering;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
@@ -19,6 +20,8 @@ pub(crate) struct Block {
     start: usize,
     entries_len: usize,
     restarts: usize,
+    /// Where the first user key starts in the payload; it begins with the common part.
+    common_at: usize,
     common: usize,
 }
 
@@ -42,65 +45,6 @@ impl std::fmt::Debug for BlockSlice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?}", &**self)
     }
-}
-
-/// Where the parts of an entry lie in the block's entries.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Entry {
-    /// Bytes of the user key taken over from the entry before.
-    pub shared: usize,
-    /// The rest of the user key; the key's trailer follows it.
-    pub suffix: (usize, usize),
-    /// The trailer as a big-endian number.
-    pub trailer: u64,
-    /// The value; the next entry starts at its end.
-    pub value: (usize, usize),
-}
-
-impl Entry {
-    /// Length of the user key.
-    #[inline]
-    pub fn user_len(&self) -> usize {
-        self.shared + self.suffix.1 - self.suffix.0
-    }
-
-    /// The suffix and the trailer after it.
-    #[inline]
-    pub fn key_bytes<'a>(&self, entries: &'a [u8]) -> &'a [u8] {
-        entries.get(self.suffix.0..self.value.0).unwrap_or_default()
-    }
-}
-
-/// Decodes the entry at `at`.
-#[inline]
-pub(crate) fn entry(entries: &[u8], at: usize) -> Result<Entry, Damage> {
-    let (shared, unshared, value_len, head) = match entries.get(at..).unwrap_or_default() {
-        [a, b, c, ..] if (a | b | c) < 0x80 => (u32::from(*a), u32::from(*b), u32::from(*c), 3),
-        [a, b, c, d, ..] if (a | b | d) < 0x80 && *d != 0 => {
-            (u32::from(*a), u32::from(*b), u32::from(c & 0x7f) | u32::from(*d) << 7, 4)
-        }
-        rest => long_lengths(rest).map_err(|damage| Damage::new(at + damage.offset, damage.what))?,
-    };
-    let suffix_start = at as u64 + head;
-    let suffix_end = suffix_start + u64::from(unshared);
-    let value_start = suffix_end + TRAILER as u64;
-    let value_end = value_start + u64::from(value_len);
-    if value_end > entries.len() as u64 {
-        return Err(Damage::new(at, "entry reaches past its block"));
-    }
-    // All of these are within `entries`, so they fit usize.
-    let (suffix, value) = ((suffix_start as usize, suffix_end as usize), (value_start as usize, value_end as usize));
-    let trailer = entries.get(suffix.1..).and_then(|rest| rest.first_chunk::<TRAILER>()).copied().unwrap_or_default();
-    let trailer = u64::from_be_bytes(trailer);
-    if !trailer as u8 > 1 {
-        return Err(Damage::new(at, "unknown kind of version"));
-    }
-    Ok(Entry { shared: shared as usize, suffix, trailer, value })
-}
-
-fn long_lengths(rest: &[u8]) -> Result<(u32, u32, u32, u64), Damage> {
-    let mut reader = Reader::new(rest);
-    Ok((reader.varint32()?, reader.varint32()?, reader.varint32()?, reader.position() as u64))
 }
 
 /// Zeroed bytes, shared and in one allocation.
@@ -141,7 +85,7 @@ impl Block {
             .and_then(|len| tail_at.checked_sub(len))
             .filter(|_| restarts > 0)
             .ok_or(Damage::new(tail_at, "number of restarts is impossible"))?;
-        let block = Block { start: range.start, entries_len, restarts, common, bytes };
+        let mut block = Block { start: range.start, entries_len, restarts, common_at: 0, common, bytes };
         let mut before = None;
         for restart in 0..restarts {
             let at = block.restart(restart);
@@ -150,6 +94,11 @@ impl Block {
             }
             before = Some(at);
         }
+        let first = entry(block.entries(), 0)?;
+        if first.shared != 0 || first.user_len() < common {
+            return Err(Damage::new(0, "the first key lacks the common prefix"));
+        }
+        block.common_at = first.suffix.0;
         Ok(block)
     }
 
@@ -182,11 +131,14 @@ impl Block {
     }
 
     /// The prefix of a restart's user key after the common part.
-    #[inline]
     pub fn restart_prefix(&self, restart: usize) -> u64 {
-        let at = self.start + self.entries_len + self.restarts * 4 + restart * 8;
-        let bytes = self.bytes.get(at..).and_then(|rest| rest.first_chunk::<8>());
-        bytes.map_or(0, |bytes| u64::from_le_bytes(*bytes))
+        self.prefixes().get(restart).map_or(0, |prefix| u64::from_le_bytes(*prefix))
+    }
+
+    #[inline]
+    fn prefixes(&self) -> &[[u8; 8]] {
+        let at = self.start + self.entries_len + self.restarts * 4;
+        self.bytes.get(at..at + self.restarts * 8).unwrap_or_default().as_chunks().0
     }
 
     /// A value as a slice that keeps the block alive.
@@ -200,24 +152,20 @@ impl Block {
     }
 
     /// The last restart whose key is before `target`; 0 if there is none.
+    #[inline]
     pub fn restart_before(&self, target: Target<'_>) -> Result<usize, Damage> {
-        let first = self.restart_key(0)?;
-        let common = first.get(..self.common).ok_or(Damage::new(0, "common prefix longer than a key"))?;
+        let common = self.entries().get(self.common_at..self.common_at + self.common).unwrap_or_default();
         match target.order_of_prefix(common) {
             Some(Ordering::Greater) => return Ok(0),
             Some(_) => return Ok(self.restarts - 1),
             None => {}
         }
         let prefix = sort_prefix(target.user.get(self.common..).unwrap_or_default());
-        // Restarts below `low` are before the target, those from `high` on are not.
-        let (mut low, mut high) = (0, self.restarts);
+        let (mut low, mut high) = run_of(self.prefixes(), prefix, |stored| u64::from_le_bytes(*stored));
+        // Restarts below `low` are before the target, those from `high` on are not; between, the prefix leaves it open.
         while low < high {
             let middle = low + (high - low) / 2;
-            let order = match self.restart_prefix(middle).cmp(&prefix) {
-                Ordering::Equal => target.order_of(self.restart_key(middle)?),
-                order => order,
-            };
-            match order {
+            match target.order_of(self.restart_key(middle)?) {
                 Ordering::Less => low = middle + 1,
                 _ => high = middle,
             }
@@ -225,10 +173,10 @@ impl Block {
         Ok(low.saturating_sub(1))
     }
 
-    /// The first entry at or after `target`, and whether it is of the same user key. Builds no key: `each` is called
-    /// with every entry passed, from a restart on, the found one included, for a cursor that wants to.
+    /// The first entry at or after `target`, and whether it is of the same user key. Builds no key: what the entry shares
+    /// with the one before are the first bytes of the target.
     #[inline]
-    pub fn find(&self, target: Target<'_>, mut each: impl FnMut(&Entry)) -> Result<Option<(Entry, bool)>, Damage> {
+    pub fn find(&self, target: Target<'_>) -> Result<Option<(Entry, bool)>, Damage> {
         let entries = self.entries();
         let mut at = self.restart(self.restart_before(target)?);
         let mut user_len = 0;
@@ -239,7 +187,6 @@ impl Block {
             if found.shared > user_len {
                 return Err(Damage::new(at, "entry shares more than there is"));
             }
-            each(&found);
             // A key that shares the byte where the one before differed from the target is before the target as well.
             if found.shared <= matched {
                 let suffix = entries.get(found.suffix.0..found.suffix.1).unwrap_or_default();
@@ -247,8 +194,11 @@ impl Block {
                 let equal = common_prefix_len(suffix, wanted);
                 matched = found.shared + equal;
                 let order = suffix.get(equal).cmp(&wanted.get(equal));
-                if order.then(found.trailer.cmp(&target.trailer)) != Ordering::Less {
-                    return Ok(Some((found, order == Ordering::Equal)));
+                if order == Ordering::Greater {
+                    return Ok(Some((found, false)));
+                }
+                if order == Ordering::Equal && found.trailer(entries) >= target.trailer {
+                    return Ok(Some((found, true)));
                 }
             }
             user_len = found.user_len();

@@ -57,7 +57,7 @@ fn exercise(block: &Block, target: Target<'_>) {
     while let Ok(true) = more {
         more = cursor.step_back(block);
     }
-    let _ = block.find(target, |_| {});
+    let _ = block.find(target);
     if let Ok(true) = cursor.seek(block, target) {
         let _ = cursor.step(block);
     }
@@ -99,7 +99,7 @@ proptest! {
             cursor.step(&block).unwrap();
             prop_assert_eq!(current(&cursor, &block), entries.get(at + 1).cloned());
         }
-        let found = block.find(target, |_| {}).unwrap();
+        let found = block.find(target).unwrap();
         prop_assert_eq!(found.map(|(_, same)| same), after.map(|at| key::user_key(&entries[at].0) == user));
         let before = after.unwrap_or(entries.len()).checked_sub(1);
         prop_assert_eq!(cursor.seek_before(&block, target).unwrap(), before.is_some());
@@ -155,6 +155,26 @@ proptest! {
         stored[1 + at.index(len - 1)] ^= 1 << bit;
         prop_assert!(Block::load(Arc::from(&stored[..]), 1..len, FileNumber(3), 77).is_err());
     }
+}
+
+#[test]
+fn a_reserved_bit_in_the_number_of_restarts_is_damage() {
+    let plain = payload(&vec![(key::encode(b"a", Sqn(1), Kind::Put), vec![])], 4);
+    assert!(open(&plain).is_ok());
+    for bit in 4..8 {
+        let mut bytes = plain.clone();
+        *bytes.last_mut().unwrap() |= 1 << bit;
+        assert_eq!(open(&bytes).unwrap_err().what, "number of restarts is impossible");
+    }
+}
+
+#[test]
+fn a_first_key_without_the_common_prefix_is_damage() {
+    let mut bytes = payload(&vec![(key::encode(b"abc", Sqn(1), Kind::Put), vec![])], 4);
+    let common_at = bytes.len() - 8;
+    assert_eq!(bytes[common_at], 3);
+    bytes[common_at] = 4;
+    assert_eq!(open(&bytes).unwrap_err().what, "the first key lacks the common prefix");
 }
 
 #[test]
