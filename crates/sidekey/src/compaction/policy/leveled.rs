@@ -7,7 +7,7 @@
 //! Level 0 is compacted when it has `level0_tables` runs. It goes down only when it is at least as large as what it would rewrite below; until then
 //! its youngest runs are merged among themselves. A byte is thus written about twice where it enters the sorted levels, not (as with a fixed number
 //! of runs) once for each `level0_tables` flushes that the base level is large: with 64 MiB memtables and 2.4 GB, 2.8 times instead of 6, with
-//! readers seeing the same number of runs at most. A factor of 0.5 to 2 instead of 1 changed that by less than a tenth.
+//! readers seeing the same number of runs at most. A factor of 0.75 to 2 instead of 1 changed that by a twentieth at most.
 //!
 //! A run that nothing older overlaps changes its level as it is, so that sequential writes are never rewritten.
 
