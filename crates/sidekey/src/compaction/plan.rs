@@ -14,6 +14,8 @@ pub(crate) struct Plan {
     pub bottom: bool,
     /// The single input may change its level as it is.
     pub trivial_move: bool,
+    /// How urgent it is: a tree's excess over its limit in thousandths, from 1,000 on; 0 for what only tidies.
+    pub score: u64,
 }
 
 impl Plan {

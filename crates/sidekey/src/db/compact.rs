@@ -7,7 +7,7 @@ use crate::base::error::{Error, Result};
 use crate::base::ids::{Incarnation, Sqn, TreeKind};
 use crate::base::index_key;
 use crate::compaction::hooks::{EntryFilter, Events};
-use crate::compaction::job::{Job, Rules};
+use crate::compaction::job::{Job, ONE_TABLE, Rules};
 use crate::compaction::plan::Plan;
 use crate::compaction::policy::leveled::{self, Context, Limits};
 use crate::index::spec::IndexState;
@@ -56,6 +56,7 @@ impl Inner {
         let of_dropped = |key: &[u8]| index_key::incarnation(key).is_none_or(|i| !live.contains_key(&i));
         let garbage = |t: &TableMeta| tree == TreeKind::Index && (of_dropped(t.low()) || of_dropped(t.high()));
         let context = Context {
+            tree,
             oldest_snapshot: self.stripes_of_readers().first().copied().unwrap_or_default(),
             stale_below: match tree {
                 TreeKind::Primary => Sqn::ZERO,
@@ -84,8 +85,12 @@ impl Inner {
                 as _
         });
         let rules = Rules { tree, stripes, bottom: plan.bottom, filter };
-        let outcome =
-            Job::new(sources(&plan), rules, self.output(tree)).run().map_err(|e| self.poison_unless_passing(e))?;
+        let mut output = self.output(tree);
+        if plan.output_level == 0 {
+            // Level 0 counts runs.
+            output.table_bytes = ONE_TABLE;
+        }
+        let outcome = Job::new(sources(&plan), rules, output).run().map_err(|e| self.poison_unless_passing(e))?;
         let opened = self.open_tables(outcome.tables)?;
         let change = TreeChange {
             tree,

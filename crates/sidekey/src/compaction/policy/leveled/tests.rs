@@ -2,6 +2,7 @@ use super::*;
 use crate::base::ids::TreeKind;
 use crate::base::key::Kind;
 use crate::version::fixture::TableDir;
+use proptest::prelude::*;
 
 const LIMITS: Limits = Limits { level0_tables: 4, base_bytes: 1000, ratio: 10 };
 
@@ -39,7 +40,7 @@ fn version(fakes: &[Fake]) -> TreeVersion {
 }
 
 fn context() -> Context<'static> {
-    Context { oldest_snapshot: Sqn(100), stale_below: Sqn::ZERO, garbage: &|_| false }
+    Context { tree: TreeKind::Primary, oldest_snapshot: Sqn(100), stale_below: Sqn::ZERO, garbage: &|_| false }
 }
 
 fn picked(version: &TreeVersion, context: Context<'_>) -> Option<Plan> {
@@ -58,7 +59,8 @@ fn level0(count: usize) -> Vec<Fake> {
 #[test]
 fn an_empty_or_small_tree_is_left_alone() {
     assert!(picked(&TreeVersion::default(), context()).is_none());
-    assert!(picked(&version(&level0(3)), context()).is_none());
+    let below = fake(LAST, "a", "b", 1);
+    assert!(picked(&version(&[level0(3), vec![below]].concat()), context()).is_none());
     assert!(picked(&version(&[fake(LAST, "a", "z", 1 << 40)]), context()).is_none());
 }
 
@@ -167,4 +169,140 @@ fn whole_takes_every_table_to_the_last_level() {
     let plan = whole(&version(&fakes), &BTreeSet::new()).unwrap();
     assert_eq!((plan.inputs.len(), plan.output_level, plan.bottom), (4, LAST, true));
     assert!(whole(&TreeVersion::default(), &BTreeSet::new()).is_none());
+}
+
+/// Runs of level 0 over the same keys, youngest first, and a last level under them.
+fn over(runs: &[u64], last_bytes: u64) -> TreeVersion {
+    let young_first = (0..runs.len() as u64).rev();
+    let mut fakes: Vec<Fake> = runs
+        .iter()
+        .zip(young_first)
+        .map(|(b, n)| Fake { sqns: (10 + 2 * n, 11 + 2 * n), ..fake(0, "b", "d", *b) })
+        .collect();
+    fakes.push(fake(LAST, "a", "z", last_bytes));
+    version(&fakes)
+}
+
+#[test]
+fn level_0_goes_down_only_when_it_is_as_large_as_what_it_would_rewrite() {
+    let outcome = |runs: &[u64], last| {
+        let plan = picked(&over(runs, last), context()).unwrap();
+        (plan.inputs.len(), plan.output_level)
+    };
+    assert_eq!(outcome(&[100, 100, 100, 100], 400), (5, LAST));
+    // As many of the youngest runs as cost the fewest bytes for each run that goes.
+    assert_eq!(outcome(&[100, 100, 100, 100], 401), (4, 0));
+    assert_eq!(outcome(&[100, 100, 100, 1000], 5000), (3, 0));
+    assert_eq!(outcome(&[100, 100, 300, 1000], 5000), (2, 0));
+    assert_eq!(outcome(&[100, 100, 1000, 1200], 2400), (5, LAST));
+    let plan = picked(&over(&[100, 100, 100, 1000], 5000), context()).unwrap();
+    assert!(!plan.bottom && !plan.trivial_move, "older versions lie below");
+    assert_eq!(plan.inputs.iter().map(|(_, t)| t.meta.max_sqn.0).collect::<Vec<_>>(), [17, 15, 13]);
+}
+
+#[test]
+fn a_level_0_of_one_run_at_its_limit_goes_down_whatever_lies_below() {
+    let limits = Limits { level0_tables: 1, ..LIMITS };
+    let plan = pick(&over(&[100], 5000), limits, context(), &BTreeSet::new()).unwrap();
+    assert_eq!((plan.inputs.len(), plan.output_level), (2, LAST));
+}
+
+#[test]
+fn sequential_runs_change_their_level_as_they_are() {
+    let run = |n: u64, low, high| Fake { sqns: (10 * n, 10 * n + 1), ..fake(0, low, high, 100) };
+    let last = fake(LAST - 2, "a", "c", 10);
+    let moved = |fakes: &[Fake], context| {
+        let plan = picked(&version(fakes), context).filter(|plan| plan.trivial_move);
+        plan.map(|plan| (inputs(&plan), plan.output_level))
+    };
+    let to = |low: &str, level| Some((vec![(0, low.to_owned())], level));
+    assert_eq!(moved(&[run(1, "d", "f")], context()), to("d", LAST), "the first run of a tree");
+    assert_eq!(moved(&[last, run(1, "d", "f"), run(2, "g", "i")], context()), to("d", LAST - 2), "the oldest first");
+    assert_eq!(
+        moved(&[last, run(1, "b", "f"), run(2, "g", "i")], context()),
+        to("g", LAST - 2),
+        "past one that must wait"
+    );
+    assert_eq!(moved(&[last, run(1, "b", "f"), run(2, "f", "i")], context()), None, "never past an older version");
+    assert_eq!(
+        moved(&[last, run(1, "d", "f"), run(2, "f", "i")], context()),
+        to("d", LAST - 2),
+        "from under a younger one"
+    );
+    assert_eq!(moved(&[Fake { deletes: 1, ..run(1, "d", "f") }], context()), None, "a tombstone could be dropped");
+    let index = Context { tree: TreeKind::Index, ..context() };
+    assert_eq!(moved(&[run(1, "aaaa1", "aaaa2")], index), to("aaaa1", LAST));
+    assert_eq!(moved(&[run(1, "aaaa1", "aaab1")], index), None, "its ends would not tell of an index between them");
+}
+
+#[test]
+fn the_score_is_the_excess_over_the_limit() {
+    let score = |version: &TreeVersion| picked(version, context()).unwrap().score;
+    assert_eq!(score(&over(&[100; 4], 10)), 1000);
+    assert_eq!(score(&over(&[100; 6], 10)), 1500);
+    assert_eq!(score(&version(&[fake(LAST - 1, "a", "c", 2500), fake(LAST, "a", "b", 10)])), 2500);
+    assert_eq!(score(&version(&[Fake { hidden_until: 50, ..fake(LAST, "a", "c", 10) }])), 0);
+    assert_eq!(score(&version(&level0(1))), MOVE_SCORE);
+}
+
+const NAMES: [&str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
+
+/// Runs of level 0 by their two ends and sizes, and the ends of the tables of two sorted levels.
+fn versions() -> impl Strategy<Value = TreeVersion> {
+    let run = (0usize..8, 0usize..8, 1u64..2000);
+    let level = || proptest::collection::btree_set(0usize..8, 0..8);
+    (proptest::collection::vec(run, 0..7), level(), level()).prop_map(|(runs, upper, lower)| {
+        let mut fakes: Vec<Fake> = runs
+            .iter()
+            .zip(10..)
+            .map(|((x, y, bytes), n)| Fake {
+                sqns: (10 * n, 10 * n + 1),
+                deletes: bytes % 2,
+                ..fake(0, NAMES[*x.min(y)], NAMES[*x.max(y)], *bytes)
+            })
+            .collect();
+        for (level, ends) in [(LAST - 1, upper), (LAST, lower)] {
+            let ends: Vec<usize> = ends.into_iter().collect();
+            fakes.extend(ends.chunks(2).map(|e| fake(level, NAMES[e[0]], NAMES[e[e.len() - 1]], 3000)));
+        }
+        version(&fakes)
+    })
+}
+
+proptest! {
+    /// The order in which readers look (level 0 youngest first, then the levels) is the order in time of each key's versions, before and after.
+    #[test]
+    fn no_plan_puts_a_version_below_an_older_one(version in versions()) {
+        let Some(plan) = picked(&version, context()) else {
+            prop_assert!(version.level(0).len() < LIMITS.level0_tables);
+            return Ok(());
+        };
+        let taken: BTreeSet<_> = plan.inputs.iter().map(|(_, t)| t.meta.number).collect();
+        let low = plan.inputs.iter().map(|(_, t)| t.meta.low()).min().unwrap();
+        let high = plan.inputs.iter().map(|(_, t)| t.meta.high()).max().unwrap();
+        let oldest = plan.inputs.iter().map(|(_, t)| t.meta.min_sqn).min().unwrap();
+        let youngest = plan.inputs.iter().map(|(_, t)| t.meta.max_sqn).max().unwrap();
+        for level in 0..LEVELS {
+            for left in version.level(level).iter().filter(|t| !taken.contains(&t.meta.number)) {
+                let meets = plan.inputs.iter().any(|(_, t)| t.meta.overlaps(left.meta.low(), left.meta.high()));
+                match level {
+                    0 if plan.output_level == 0 => {
+                        prop_assert!(left.meta.min_sqn > youngest || left.meta.max_sqn < oldest, "runs would cross");
+                    }
+                    0 => {
+                        let younger = plan.inputs.iter().all(|(l, t)| *l > 0 || t.meta.max_sqn < left.meta.min_sqn);
+                        prop_assert!(!meets || younger, "an older run would lie above");
+                    }
+                    _ if level <= plan.output_level => {
+                        let from = plan.inputs.iter().map(|(l, _)| *l).min().unwrap();
+                        let passed = level > from && left.meta.overlaps(low, high);
+                        prop_assert!(!passed, "level {} would be jumped over or overlap", level);
+                    }
+                    _ => prop_assert!(!plan.bottom || !left.meta.overlaps(low, high), "not the last place"),
+                }
+            }
+        }
+        prop_assert!(!plan.trivial_move || plan.inputs.len() == 1);
+        prop_assert!(!plan.bottom || !plan.trivial_move || plan.inputs[0].1.meta.deletes == 0);
+    }
 }
