@@ -1,10 +1,10 @@
-//! Compaction: picks plans, runs jobs, installs outcomes. One at a time.
+//! Compaction: picks plans, runs jobs, installs outcomes. One at a time, of the tree that needs it most; none waits for ever.
 
 use super::collection::{CollectionCore, View};
 use super::inner::Inner;
 use super::install::TreeChange;
 use crate::base::error::{Error, Result};
-use crate::base::ids::{Incarnation, Sqn, TreeKind};
+use crate::base::ids::{CollectionId, Incarnation, Sqn, TreeKind};
 use crate::base::index_key;
 use crate::compaction::hooks::{EntryFilter, Events};
 use crate::compaction::job::{Job, ONE_TABLE, Rules};
@@ -17,23 +17,40 @@ use crate::version::{Edit, LevelIter, Source, TableMeta};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+/// What a tree's urgency gains each time another one is preferred, in thousandths of its limit: one that is just over its limit waits for at most
+/// some tens of compactions, however much its neighbours are written to.
+const PASSED_OVER: u64 = 100;
+
+/// How often each tree that has something to compact has been passed over since its last turn.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    passed: BTreeMap<(CollectionId, TreeKind), u64>,
+}
+
 impl Inner {
-    /// One compaction, if any tree needs one. Returns whether there was something to do.
+    /// One compaction, of the tree that needs it most. Returns whether there was something to do.
     pub fn compaction_step(&self) -> Result<bool> {
-        let _one = self.compaction.lock();
-        let mut cores = self.all_collections();
-        // Those whose writers wait, or will soon, come first: a collection that always has work must not keep the others waiting.
-        cores.sort_by_key(|core| std::cmp::Reverse(core.view().superversion.level0_tables()));
-        for core in cores {
+        let mut turns = self.compaction.lock();
+        // Only the chosen view is held while the plan runs: the others would keep their memtables and tables alive.
+        let mut chosen: Option<(u64, Arc<CollectionCore>, TreeKind, _, Plan)> = None;
+        let mut waiting = Turns::default();
+        for core in self.all_collections() {
             for tree in TreeKind::ALL {
                 let view = core.view();
-                if let Some(plan) = self.pick(&view, tree) {
-                    self.run_plan(&core, tree, &view, plan)?;
-                    return Ok(true);
+                let Some(plan) = self.pick(&view, tree) else { continue };
+                let passed = turns.passed.get(&(core.id, tree)).copied().unwrap_or(0);
+                waiting.passed.insert((core.id, tree), passed + 1);
+                let urgency = plan.score.saturating_add(passed * PASSED_OVER);
+                if chosen.as_ref().is_none_or(|(most, ..)| *most < urgency) {
+                    chosen = Some((urgency, core.clone(), tree, view, plan));
                 }
             }
         }
-        Ok(false)
+        let Some((_, core, tree, view, plan)) = chosen else { return Ok(false) };
+        waiting.passed.remove(&(core.id, tree));
+        *turns = waiting;
+        self.run_plan(&core, tree, &view, plan)?;
+        Ok(true)
     }
 
     /// Merges everything of a tree down to the last level.

@@ -6,6 +6,7 @@
 //! runs, the environment's excepted.
 
 use super::collection::{CollectionCore, View};
+use super::compact::Turns;
 use super::counters::Counters;
 use super::log::Log;
 use super::queue::WriteQueue;
@@ -41,7 +42,7 @@ pub(super) struct Inner {
     /// The install lock: whoever holds it may change what the database durably is.
     pub manifest: Mutex<Manifest>,
     /// One compaction, or one index build, at a time.
-    pub compaction: Mutex<()>,
+    pub compaction: Mutex<Turns>,
     /// One flush at a time: memtables leave oldest first.
     pub flushing: Mutex<()>,
     /// Largest sqn that readers may see: raised by the leader when everything up to it is in place.

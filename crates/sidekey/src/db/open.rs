@@ -95,7 +95,7 @@ fn recover_log(
         queue: WriteQueue::default(),
         log,
         manifest: Mutex::new(manifest),
-        compaction: Mutex::new(()),
+        compaction: Mutex::default(),
         flushing: Mutex::new(()),
         visible: AtomicU64::new(durable.0),
         next_file,

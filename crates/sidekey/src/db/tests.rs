@@ -253,3 +253,33 @@ fn a_batch_that_runs_out_of_sequence_numbers_leaves_nothing_behind() {
     assert_eq!(c.put("a", "4").unwrap_err().kind(), ErrorKind::InvalidArgument);
     assert_eq!(c.get("a").unwrap().as_deref(), Some(&b"3"[..]));
 }
+
+#[test]
+fn a_collection_that_always_has_work_does_not_keep_another_from_being_compacted() {
+    let (db, busy) = open(&MemoryFs::new());
+    let quiet = db.collection("quiet").unwrap();
+    let flushed = |c: &Collection, times: u64| {
+        for n in 0..times {
+            c.put("a", format!("{n}")).unwrap();
+            c.put("z", format!("{n}")).unwrap();
+            db.flush(Target::All).unwrap();
+        }
+    };
+    let level0 = |c: &Collection| {
+        let stats = db.stats();
+        stats.collections.iter().find(|s| s.name == c.name()).map(|s| s.primary.level_tables[0]).unwrap()
+    };
+    // Two runs over the first one, which moved down: just at the limit.
+    flushed(&quiet, 1);
+    while db.background_step().unwrap() {}
+    flushed(&quiet, 2);
+    let mut turns = 0;
+    while level0(&quiet) == 2 {
+        turns += 1;
+        assert!(turns < 50, "never compacted");
+        // Far over the limit before each turn.
+        flushed(&busy, 3);
+        assert!(db.background_step().unwrap());
+    }
+    assert!(turns > 1, "the busier collection came first");
+}

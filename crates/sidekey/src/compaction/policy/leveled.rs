@@ -118,8 +118,8 @@ fn level0_plan(version: &TreeVersion, base: usize, context: Context<'_>, busy: &
     if runs.len() < 2 || down.input_bytes() - own <= own { Some(down) } else { Some(merge_runs(runs)) }
 }
 
-/// The youngest runs of level 0 into one: as many as cost the fewest bytes for each run that goes. What they overlap lies below, so it is not the last
-/// place.
+/// The youngest runs of level 0 into one: as many as cost the fewest bytes for each run that goes. What they overlap lies below, so it is not the
+/// last place.
 fn merge_runs(runs: &[Arc<TableFile>]) -> Plan {
     let bytes = |count: usize| runs[..count].iter().map(|t| t.meta.size_bytes).sum::<u64>();
     let count = (2..=runs.len()).min_by_key(|count| bytes(*count) / (*count as u64 - 1)).unwrap_or(runs.len());
@@ -208,8 +208,8 @@ fn is_clean(table: &TableMeta, context: Context<'_>) -> bool {
         && table.min_sqn >= context.stale_below
 }
 
-/// Whether entries of several indexes are in the table, as in runs of level 0. In a sorted level the ends of a table must tell whether it holds those of
-/// a dropped one.
+/// Whether entries of several indexes are in the table, as in runs of level 0. In a sorted level the ends of a table must tell whether it holds
+/// those of a dropped one.
 fn spans_indexes(table: &TableMeta, context: Context<'_>) -> bool {
     context.tree == TreeKind::Index && index_key::incarnation(table.low()) != index_key::incarnation(table.high())
 }
