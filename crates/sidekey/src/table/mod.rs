@@ -27,6 +27,7 @@
 mod block;
 mod builder;
 mod cache;
+mod chunk;
 mod filter;
 mod footer;
 mod index;

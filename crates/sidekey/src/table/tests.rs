@@ -185,6 +185,53 @@ fn bulk_reads_cover_many_blocks_each_way() {
 }
 
 #[test]
+fn a_long_scan_reads_ahead_each_way_and_leaves_a_small_cache_alone() {
+    let entries: Entries = (0..3_000).map(|n| put(format!("{n:06}").as_bytes(), 1 + n, &[b'v'; 1_000])).collect();
+    let (files, summary) = written(&entries, TableOptions::default());
+    let cache = Arc::new(BlockCache::new(100 << 10));
+    let table = Table::open(&files, &path(), NUMBER, cache.clone()).unwrap();
+    for read_all in [forward, backward] {
+        let reads = files.reads();
+        assert_eq!(read_all(&mut table.iter(ReadMode::Normal)).unwrap(), entries);
+        let (spent, pieces) = (files.reads() - reads, summary.file_size / (128 << 10));
+        assert!((pieces..pieces + 12).contains(&spent), "{spent} reads for {} bytes", summary.file_size);
+    }
+    assert!(cache.statistics().bytes < 10 * 5_000, "{:?}", cache.statistics());
+}
+
+#[test]
+fn a_long_scan_fills_a_cache_that_has_room() {
+    let entries: Entries = (0..3_000).map(|n| put(format!("{n:06}").as_bytes(), 1 + n, &[b'v'; 1_000])).collect();
+    let (files, summary) = written(&entries, TableOptions::default());
+    let cache = Arc::new(BlockCache::new(16 << 20));
+    let table = Table::open(&files, &path(), NUMBER, cache.clone()).unwrap();
+    assert_eq!(forward(&mut table.iter(ReadMode::Normal)).unwrap(), entries);
+    assert!(cache.statistics().bytes.abs_diff(summary.file_size) < summary.file_size / 20, "{:?}", cache.statistics());
+    let reads = files.reads();
+    assert_eq!(forward(&mut table.iter(ReadMode::Normal)).unwrap(), entries);
+    assert_eq!(backward(&mut table.iter(ReadMode::Normal)).unwrap(), entries);
+    assert_eq!(files.reads(), reads);
+}
+
+#[test]
+fn a_fault_behind_what_a_scan_needs_is_met_only_there() {
+    let entries = plain(200);
+    let (files, _) = written(&entries, tiny());
+    let table = open(&files, 0).unwrap();
+    let faulty = table.blocks().nth(20).unwrap();
+    let good = entries.partition_point(|(key, _)| key::compare(key, faulty.first).is_lt());
+    files.fail_reads_at(&path(), Some(faulty.offset));
+    let mut iter = table.iter(ReadMode::Normal);
+    iter.seek_to_first().unwrap();
+    for (key, _) in &entries[1..good] {
+        iter.next().unwrap();
+        assert_eq!(iter.key(), key);
+    }
+    assert_eq!(iter.next().unwrap_err().kind(), ErrorKind::Io);
+    assert!(!iter.valid());
+}
+
+#[test]
 fn a_large_value_has_a_block_of_its_own() {
     let entries = vec![put(b"a", 1, b"small"), put(b"b", 2, &[7; 100_000]), put(b"c", 3, b"small")];
     let table = table(&entries, TableOptions { compression: Compression::Lz4, ..TableOptions::default() });
