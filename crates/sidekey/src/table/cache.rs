@@ -106,6 +106,11 @@ impl BlockCache {
         }
     }
 
+    /// Whether so many bytes more would push nothing out. Takes each inner lock in turn, so not for every block.
+    pub fn has_room(&self, bytes: u64) -> bool {
+        self.blocks.as_ref().is_some_and(|blocks| blocks.weight().saturating_add(bytes) <= blocks.capacity())
+    }
+
     /// Forgets a block.
     pub fn erase(&self, file: FileNumber, offset: u64) {
         if let Some(blocks) = &self.blocks {

@@ -1,11 +1,11 @@
 //! A cursor over a whole table.
 
-use super::block::{Block, Cursor, zeroed};
+use super::block::{Block, Cursor};
+use super::chunk::Chunk;
 use super::order::Target;
 use super::reader::Table;
 use crate::base::error::{Damage, Error, Result};
 use crate::base::iter::SortedIter;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// How an iterator gets its blocks.
@@ -20,30 +20,31 @@ pub(crate) enum ReadMode {
 /// The first bulk read, for a scan that may stop soon; later ones are [`BULK_BYTES`] long.
 const FIRST_BULK_BYTES: u64 = 256 << 10;
 const BULK_BYTES: u64 = 1 << 20;
-
-/// Consecutive blocks that one read brought in.
-#[derive(Debug)]
-struct Chunk {
-    bytes: Arc<[u8]>,
-    blocks: Range<usize>,
-    offset: u64,
-}
+/// In [`ReadMode::Normal`], after so many neighbouring blocks that were not in the cache, each read brings in
+/// [`AHEAD_BYTES`]. A seek with 50 steps over records of 100 bytes does not get there.
+const AHEAD_AFTER: u32 = 4;
+/// Each source of a scan may hold that much.
+const AHEAD_BYTES: u64 = 128 << 10;
 
 /// A cursor over a table (see [`SortedIter`] for its protocol).
 #[derive(Debug)]
 pub(crate) struct TableIter {
-    table: Arc<Table>,
+    pub(super) table: Arc<Table>,
     mode: ReadMode,
     chunk: Option<Chunk>,
+    /// Whether the chunk's blocks go to the cache.
+    keep: bool,
+    /// How many blocks, each beside the one before, were looked for in the cache in vain, and the last of them.
+    misses: (u32, usize),
     block: Option<Block>,
     /// Number of the current block.
-    at: usize,
+    pub(super) at: usize,
     cursor: Cursor,
 }
 
 /// Where to stand in a block that is entered.
 #[derive(Clone, Copy)]
-enum Place<'a> {
+pub(super) enum Place<'a> {
     First,
     AtOrAfter(Target<'a>),
     Last,
@@ -52,12 +53,12 @@ enum Place<'a> {
 
 impl TableIter {
     pub(super) fn new(table: Arc<Table>, mode: ReadMode) -> Self {
-        Self { table, mode, chunk: None, block: None, at: 0, cursor: Cursor::default() }
+        Self { table, mode, chunk: None, keep: false, misses: (0, 0), block: None, at: 0, cursor: Cursor::default() }
     }
 
     /// Loads a block, unless it is the current one, and takes a place in it. Invalid if there is no such block, if it has
     /// no such place, or on error.
-    fn enter(&mut self, number: usize, place: Place<'_>) -> Result<()> {
+    pub(super) fn enter(&mut self, number: usize, place: Place<'_>) -> Result<()> {
         self.cursor.invalidate();
         if number >= self.table.parts.index.len() {
             return Ok(());
@@ -87,53 +88,64 @@ impl TableIter {
     }
 
     fn load(&mut self, number: usize, backward: bool) -> Result<Block> {
-        if self.mode == ReadMode::Normal {
-            return self.table.block(number);
+        if let Some(block) = self.chunk.as_ref().and_then(|chunk| chunk.block(&self.table, number)) {
+            return block.map(|block| self.take_from_chunk(number, block));
         }
-        if !self.chunk.as_ref().is_some_and(|chunk| chunk.blocks.contains(&number)) {
-            self.read_chunk(number, backward)?;
+        match self.mode {
+            ReadMode::Normal => self.load_normal(number, backward),
+            ReadMode::Bulk => {
+                let old = self.chunk.take();
+                let limit = if old.is_some() { BULK_BYTES } else { FIRST_BULK_BYTES };
+                self.load_chunk(number, backward, limit, old)
+            }
         }
-        let Some(chunk) = &self.chunk else {
-            return Err(Error::internal("a bulk read left no blocks"));
-        };
-        let (offset, size) = self.table.parts.index.place(number);
-        let start = (offset - chunk.offset) as usize;
-        Block::load(chunk.bytes.clone(), start..start + size as usize, self.table.number, offset)
-            .map_err(|damage| self.table.damage(number, damage))
     }
 
-    /// Reads as many blocks from `number` on (or back) as fit one bulk read, at least one.
-    fn read_chunk(&mut self, number: usize, backward: bool) -> Result<()> {
-        let index = &self.table.parts.index;
+    /// Through the cache, or ahead of a scan that finds nothing there. What is read ahead is kept in the cache as long as
+    /// that has room: a scan of more than fits would only push out what others use.
+    fn load_normal(&mut self, number: usize, backward: bool) -> Result<Block> {
+        if let Some(block) = self.table.cached(number) {
+            return Ok(block);
+        }
+        let (count, last) = self.misses;
+        let count = if number.abs_diff(last) == 1 { count + 1 } else { 1 };
+        self.misses = (count, number);
         let old = self.chunk.take();
-        let limit = if old.is_some() { BULK_BYTES } else { FIRST_BULK_BYTES };
-        let span = |blocks: &Range<usize>| {
-            let (start, (last, size)) = (index.place(blocks.start).0, index.place(blocks.end - 1));
-            (start, last + size - start)
-        };
-        let mut blocks = number..number + 1;
-        loop {
-            let wider = match backward {
-                false if blocks.end < index.len() => blocks.start..blocks.end + 1,
-                true if blocks.start > 0 => blocks.start - 1..blocks.end,
-                _ => break,
-            };
-            if span(&wider).1 > limit {
-                break;
-            }
-            blocks = wider;
+        if count > AHEAD_AFTER
+            && let Ok(block) = self.load_chunk(number, backward, AHEAD_BYTES, old)
+        {
+            return Ok(block);
         }
-        let (offset, len) = span(&blocks);
-        let mut bytes = old.map(|chunk| chunk.bytes).filter(|bytes| bytes.len() as u64 >= len);
-        if bytes.as_mut().is_none_or(|bytes| Arc::get_mut(bytes).is_none()) {
-            bytes = None;
+        // Also if reading ahead failed: the fault may lie behind what the scan is going to need.
+        self.table.block_into_cache(number)
+    }
+
+    fn load_chunk(&mut self, number: usize, backward: bool, limit: u64, old: Option<Chunk>) -> Result<Block> {
+        let chunk = self.chunk.insert(Chunk::read(&self.table, number, backward, limit, old)?);
+        let block = chunk.block(&self.table, number);
+        self.keep = self.mode == ReadMode::Normal && self.table.cache_has_room(AHEAD_BYTES);
+        let block = block.unwrap_or_else(|| Err(Error::internal("a read of blocks left out the first")))?;
+        Ok(self.take_from_chunk(number, block))
+    }
+
+    fn take_from_chunk(&mut self, number: usize, block: Block) -> Block {
+        self.misses.1 = number;
+        if !self.keep {
+            return block;
         }
-        let mut bytes = bytes.unwrap_or_else(|| zeroed(len as usize));
-        if let Some(buffer) = Arc::get_mut(&mut bytes).and_then(|bytes| bytes.get_mut(..len as usize)) {
-            self.table.read(buffer, offset)?;
+        let own = block.detached();
+        self.table.keep_in_cache(number, &own);
+        own
+    }
+
+    /// To the next entry of the current block; false at its end.
+    #[inline]
+    pub(super) fn step(&mut self) -> Result<bool> {
+        match self.block.as_ref().map(|block| self.cursor.step(block)) {
+            Some(Ok(more)) => Ok(more),
+            Some(Err(damage)) => Err(self.damage(damage)),
+            None => Ok(false),
         }
-        self.chunk = Some(Chunk { bytes, blocks, offset });
-        Ok(())
     }
 
     #[cold]
@@ -175,11 +187,7 @@ impl SortedIter for TableIter {
         if !self.cursor.valid() {
             return Ok(());
         }
-        match self.block.as_ref().map(|block| self.cursor.step(block)) {
-            Some(Ok(true)) => Ok(()),
-            Some(Err(damage)) => Err(self.damage(damage)),
-            _ => self.enter(self.at + 1, Place::First),
-        }
+        if self.step()? { Ok(()) } else { self.enter(self.at + 1, Place::First) }
     }
 
     fn seek_to_last(&mut self) -> Result<()> {

@@ -131,14 +131,35 @@ impl Table {
     }
 
     /// A data block through the cache.
-    pub(super) fn block(&self, number: usize) -> Result<Block> {
-        let (offset, _) = self.parts.index.place(number);
-        if let Some(block) = self.cache.get(self.number, offset) {
-            return Ok(block);
+    #[inline]
+    fn block(&self, number: usize) -> Result<Block> {
+        match self.cached(number) {
+            Some(block) => Ok(block),
+            None => self.block_into_cache(number),
         }
+    }
+
+    /// A data block if the cache holds it.
+    #[inline]
+    pub(super) fn cached(&self, number: usize) -> Option<Block> {
+        self.cache.get(self.number, self.parts.index.place(number).0)
+    }
+
+    /// A data block from the file, which the cache holds then.
+    pub(super) fn block_into_cache(&self, number: usize) -> Result<Block> {
         let block = self.block_from_disk(number)?;
-        self.cache.insert(self.number, offset, &block);
+        self.keep_in_cache(number, &block);
         Ok(block)
+    }
+
+    /// Puts a data block, which is an allocation of its own, into the cache.
+    pub(super) fn keep_in_cache(&self, number: usize, block: &Block) {
+        self.cache.insert(self.number, self.parts.index.place(number).0, block);
+    }
+
+    /// Whether so many bytes would push nothing out of the cache.
+    pub(super) fn cache_has_room(&self, bytes: u64) -> bool {
+        self.cache.has_room(bytes)
     }
 
     /// A data block past the cache.

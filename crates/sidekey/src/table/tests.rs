@@ -185,6 +185,78 @@ fn bulk_reads_cover_many_blocks_each_way() {
 }
 
 #[test]
+fn a_long_scan_reads_ahead_each_way_and_leaves_a_small_cache_alone() {
+    let entries: Entries = (0..3_000).map(|n| put(format!("{n:06}").as_bytes(), 1 + n, &[b'v'; 1_000])).collect();
+    let (files, summary) = written(&entries, TableOptions::default());
+    let cache = Arc::new(BlockCache::new(100 << 10));
+    let table = Table::open(&files, &path(), NUMBER, cache.clone()).unwrap();
+    for read_all in [forward, backward] {
+        let reads = files.reads();
+        assert_eq!(read_all(&mut table.iter(ReadMode::Normal)).unwrap(), entries);
+        let (spent, pieces) = (files.reads() - reads, summary.file_size / (128 << 10));
+        assert!((pieces..pieces + 12).contains(&spent), "{spent} reads for {} bytes", summary.file_size);
+    }
+    assert!(cache.statistics().bytes < 10 * 5_000, "{:?}", cache.statistics());
+}
+
+#[test]
+fn a_long_scan_fills_a_cache_that_has_room() {
+    let entries: Entries = (0..3_000).map(|n| put(format!("{n:06}").as_bytes(), 1 + n, &[b'v'; 1_000])).collect();
+    let (files, summary) = written(&entries, TableOptions::default());
+    let cache = Arc::new(BlockCache::new(16 << 20));
+    let table = Table::open(&files, &path(), NUMBER, cache.clone()).unwrap();
+    assert_eq!(forward(&mut table.iter(ReadMode::Normal)).unwrap(), entries);
+    assert!(cache.statistics().bytes.abs_diff(summary.file_size) < summary.file_size / 20, "{:?}", cache.statistics());
+    let reads = files.reads();
+    assert_eq!(forward(&mut table.iter(ReadMode::Normal)).unwrap(), entries);
+    assert_eq!(backward(&mut table.iter(ReadMode::Normal)).unwrap(), entries);
+    assert_eq!(files.reads(), reads);
+}
+
+#[test]
+fn a_fault_behind_what_a_scan_needs_is_met_only_there() {
+    let entries = plain(200);
+    let (files, _) = written(&entries, tiny());
+    let table = open(&files, 0).unwrap();
+    let faulty = table.blocks().nth(20).unwrap();
+    let good = entries.partition_point(|(key, _)| key::compare(key, faulty.first).is_lt());
+    files.fail_reads_at(&path(), Some(faulty.offset));
+    let mut iter = table.iter(ReadMode::Normal);
+    iter.seek_to_first().unwrap();
+    for (key, _) in &entries[1..good] {
+        iter.next().unwrap();
+        assert_eq!(iter.key(), key);
+    }
+    assert_eq!(iter.next().unwrap_err().kind(), ErrorKind::Io);
+    assert!(!iter.valid());
+}
+
+#[test]
+fn blocks_below_the_floor_and_beyond_the_end_are_not_read() {
+    // One in a hundred of 300 keys has a version above 1,000.
+    let sqn = |n: u64| if n % 100 == 50 { 1_000 + n } else { n + 1 };
+    let entries: Entries = (0..300).map(|n| put(format!("key{n:06}").as_bytes(), sqn(n), b"some value")).collect();
+    let (files, _) = written(&entries, tiny());
+    let table = open(&files, 0).unwrap();
+    assert!(table.blocks().len() > 90);
+    let mut iter = table.iter(ReadMode::Normal);
+    let reads = files.reads();
+    let wanted = Wanted { floor: Sqn(1_000), end: Some(b"key000200") };
+    let mut found = vec![];
+    iter.seek_above(&key::seek_key(b"key", Sqn::MAX), wanted).unwrap();
+    while iter.valid() {
+        found.extend(Some(key::sqn(iter.key()).0).filter(|sqn| *sqn > 1_000));
+        iter.next_above(wanted).unwrap();
+    }
+    assert_eq!(found, [1_050, 1_150]);
+    assert_eq!(files.reads() - reads, 2);
+    let newest = Wanted { floor: Sqn(2_000), end: None };
+    iter.seek_above(&key::seek_key(b"key000100", Sqn::MAX), newest).unwrap();
+    assert!(!iter.valid());
+    assert_eq!(files.reads() - reads, 2);
+}
+
+#[test]
 fn a_large_value_has_a_block_of_its_own() {
     let entries = vec![put(b"a", 1, b"small"), put(b"b", 2, &[7; 100_000]), put(b"c", 3, b"small")];
     let table = table(&entries, TableOptions { compression: Compression::Lz4, ..TableOptions::default() });

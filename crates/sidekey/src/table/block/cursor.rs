@@ -80,8 +80,8 @@ impl Cursor {
         Ok(self.valid)
     }
 
-    /// To the next entry; false at the end of the block.
-    #[inline]
+    /// To the next entry; false at the end of the block. Inlined by force, as a call passes the result through memory.
+    #[inline(always)]
     pub fn step(&mut self, block: &Block) -> Result<bool, Damage> {
         self.valid = false;
         let entries = block.entries();

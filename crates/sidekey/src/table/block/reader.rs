@@ -146,6 +146,13 @@ impl Block {
         BlockSlice { bytes: self.bytes.clone(), range: self.start + value.0..self.start + value.1 }
     }
 
+    /// The block in an allocation of its own, for one that a bulk read brought in.
+    pub fn detached(&self) -> Block {
+        let len = self.entries_len + self.restarts * RESTART_BYTES + TAIL_BYTES;
+        let payload = self.bytes.get(self.start..self.start + len).unwrap_or_default();
+        Block { bytes: Arc::from(payload), start: 0, ..self.clone() }
+    }
+
     /// Bytes in memory, for the cache.
     pub fn memory_bytes(&self) -> usize {
         self.bytes.len() + size_of::<Block>()
