@@ -20,15 +20,10 @@
 //! - TABLE-3: the filter has no false negative for any filter key of the table.
 //! - TABLE-4: the index states the exact first and last key and the exact smallest and largest sqn of each block.
 //! - TABLE-5: no length from a file is allocated before it is bounded by bytes that exist (or, for lz4, by 255 times them).
-//! - TABLE-6: a reader that gives a floor visits every version above it: only blocks whose largest sqn (TABLE-4) is not
-//!   above the floor are passed over ([`above`]).
 //!
 //! Crash argument: [`TableBuilder::finish`] returns after a sync; a table counts only once the manifest names it, which
 //! happens after that. A file that a crash left unfinished is named by nothing.
 
-// For tests alone until the queries for the newest entries, its user, are merged by it.
-#[cfg(test)]
-mod above;
 mod block;
 mod builder;
 mod cache;
@@ -45,8 +40,6 @@ mod reader;
 mod tests;
 mod verify;
 
-#[cfg(test)]
-pub(crate) use above::Wanted;
 pub(crate) use block::BlockSlice;
 pub(crate) use builder::{TableBuilder, TableSummary};
 pub(crate) use cache::BlockCache;

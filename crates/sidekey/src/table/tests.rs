@@ -232,31 +232,6 @@ fn a_fault_behind_what_a_scan_needs_is_met_only_there() {
 }
 
 #[test]
-fn blocks_below_the_floor_and_beyond_the_end_are_not_read() {
-    // One in a hundred of 300 keys has a version above 1,000.
-    let sqn = |n: u64| if n % 100 == 50 { 1_000 + n } else { n + 1 };
-    let entries: Entries = (0..300).map(|n| put(format!("key{n:06}").as_bytes(), sqn(n), b"some value")).collect();
-    let (files, _) = written(&entries, tiny());
-    let table = open(&files, 0).unwrap();
-    assert!(table.blocks().len() > 90);
-    let mut iter = table.iter(ReadMode::Normal);
-    let reads = files.reads();
-    let wanted = Wanted { floor: Sqn(1_000), end: Some(b"key000200") };
-    let mut found = vec![];
-    iter.seek_above(&key::seek_key(b"key", Sqn::MAX), wanted).unwrap();
-    while iter.valid() {
-        found.extend(Some(key::sqn(iter.key()).0).filter(|sqn| *sqn > 1_000));
-        iter.next_above(wanted).unwrap();
-    }
-    assert_eq!(found, [1_050, 1_150]);
-    assert_eq!(files.reads() - reads, 2);
-    let newest = Wanted { floor: Sqn(2_000), end: None };
-    iter.seek_above(&key::seek_key(b"key000100", Sqn::MAX), newest).unwrap();
-    assert!(!iter.valid());
-    assert_eq!(files.reads() - reads, 2);
-}
-
-#[test]
 fn a_large_value_has_a_block_of_its_own() {
     let entries = vec![put(b"a", 1, b"small"), put(b"b", 2, &[7; 100_000]), put(b"c", 3, b"small")];
     let table = table(&entries, TableOptions { compression: Compression::Lz4, ..TableOptions::default() });

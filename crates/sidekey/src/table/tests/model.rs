@@ -92,40 +92,6 @@ proptest! {
     }
 
     #[test]
-    fn a_rising_floor_passes_over_no_version_above_it(
-        model in models(), options in options(), start in users(), end in proptest::option::of(users()), first in 0u64..25,
-        rises in vec(prop_oneof![3 => Just(0u64), 1 => 1u64..5], 0..20),
-    ) {
-        let entries = entries(&model);
-        let table = table(&entries, options);
-        let mut iter = table.iter(ReadMode::Normal);
-        let (mut floor, mut rises) = (first, rises.into_iter());
-        let wanted = |floor| Wanted { floor: Sqn(floor), end: end.as_deref() };
-        let start = key::seek_key(&start, Sqn::MAX);
-        // Where the next entry would be if nothing were passed over.
-        let mut at = entries.partition_point(|(key, _)| key::compare(key, &start).is_lt());
-        iter.seek_above(&start, wanted(floor)).unwrap();
-        loop {
-            let landed = match iter.valid() {
-                true => entries.iter().position(|(key, value)| (iter.key(), iter.value()) == (&key[..], &value[..])),
-                false => Some(entries.len()),
-            };
-            prop_assert!(landed.is_some_and(|landed| landed >= at));
-            let landed = landed.unwrap_or_default();
-            for (key, _) in &entries[at..landed] {
-                let outside = end.as_deref().is_some_and(|end| key::user_key(key) >= end);
-                prop_assert!(outside || key::sqn(key) <= Sqn(floor), "{key:?} passed over at floor {floor}");
-            }
-            if landed == entries.len() {
-                break;
-            }
-            at = landed + 1;
-            floor += rises.next().unwrap_or(0);
-            iter.next_above(wanted(floor)).unwrap();
-        }
-    }
-
-    #[test]
     fn a_sound_table_verifies_and_its_properties_are_a_recount(model in models(), options in options()) {
         let entries = entries(&model);
         let table = table(&entries, options);
