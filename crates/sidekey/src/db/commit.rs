@@ -54,7 +54,7 @@ impl Inner {
         let taken_over = group.take_over(request);
         let mut applied = true;
         for op in &request.ops {
-            // What was taken over is in the record already.
+            // What was taken over stands in the record already.
             let so_far = if taken_over { before } else { group.mark() };
             match group.add(op, (!taken_over).then_some(&request.record)) {
                 Ok(Finding::Write) => {}
@@ -78,7 +78,7 @@ impl Inner {
 
     /// Logs, inserts and publishes the group.
     fn commit(&self, group: &mut Group) -> Result<Option<Appended>> {
-        if group.record.is_empty() {
+        if group.next == group.first {
             // Nothing to write, but a sync may have been asked for.
             return if group.sync { self.sync_log().map(|()| None) } else { Ok(None) };
         }

@@ -228,3 +228,6 @@ impl Condition {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

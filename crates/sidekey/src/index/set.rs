@@ -4,7 +4,7 @@ use super::extract::{Extracted, Extractor};
 use super::path::JsonPath;
 use super::spec::{IndexInfo, IndexSpec, IndexState, Maintenance, Structure, Validator};
 use crate::base::error::{Error, Result};
-use crate::base::header::{self, HeaderRef};
+use crate::base::header::{self, Attributes, HeaderRef};
 use crate::base::ids::{AttributeId, Epoch, Incarnation, Sqn};
 use crate::base::index_key;
 use crate::base::key::Kind;
@@ -53,7 +53,17 @@ pub(crate) struct IndexSet {
     pub has_maintained: bool,
     /// Whether a writer must know the version that it overwrites.
     pub must_read_old: bool,
+    /// By attribute.
+    maintained: Vec<Maintained>,
     extractor: Extractor,
+}
+
+/// An index that writes must keep up: what a write needs of it.
+#[derive(Clone, Copy, Debug)]
+struct Maintained {
+    attribute: AttributeId,
+    incarnation: Incarnation,
+    built: Sqn,
 }
 
 /// How a stored index differs from what this build can serve.
@@ -138,18 +148,18 @@ impl IndexSet {
             indexes.push(IndexDef { incarnation: *incarnation, attribute: entry.attribute, built: entry.built, info });
         }
         let extractor = Extractor::new(paths.iter().map(|(id, p)| (*id, p.clone(), p.is_multi())))?;
-        let has_maintained = indexes.iter().any(IndexDef::is_ready);
-        let must_read_old = indexes.iter().any(|i| i.is_ready() && i.is_synchronous());
-        Ok(IndexSet { generation, epoch: state.epoch, indexes, paths, has_maintained, must_read_old, extractor })
+        let ready = || indexes.iter().filter(|i| i.is_ready());
+        let mut maintained: Vec<Maintained> = ready()
+            .map(|i| Maintained { attribute: i.attribute, incarnation: i.incarnation, built: i.built })
+            .collect();
+        maintained.sort_by_key(|index| index.attribute);
+        let (has_maintained, must_read_old) = (!maintained.is_empty(), ready().any(IndexDef::is_synchronous));
+        let epoch = state.epoch;
+        Ok(IndexSet { generation, epoch, indexes, paths, has_maintained, must_read_old, maintained, extractor })
     }
 
     pub fn named(&self, name: &str) -> Option<&IndexDef> {
         self.indexes.iter().find(|i| i.info.spec.name == name)
-    }
-
-    /// Indexes that writes must keep up.
-    fn maintained(&self) -> impl Iterator<Item = &IndexDef> {
-        self.indexes.iter().filter(|i| i.is_ready())
     }
 
     /// Appends the header of a put; the value is parsed once, here. Tells whether the value is opaque.
@@ -212,25 +222,67 @@ impl IndexSet {
         key: &mut Vec<u8>,
         mut emit: impl FnMut(&[u8], Kind),
     ) {
-        for index in self.maintained().filter(|i| i.built < sqn) {
-            let has = |value: &[u8]| new.is_some_and(|n| n.values_of(index.attribute).any(|v| v == value));
-            if let Some(old) = old {
-                for value in old.values_of(index.attribute).filter(|v| !has(v)) {
-                    index_key::encode_into(key, index.incarnation, value, pk);
-                    emit(key, Kind::Delete);
+        // Both headers and the indexes are in the order of attributes: one pass over each, but for several indexes on one attribute.
+        let (mut olds, mut news) = (Values::new(old), Values::new(new));
+        for index in self.maintained.iter().filter(|i| i.built < sqn) {
+            olds.skip_to(index.attribute);
+            news.skip_to(index.attribute);
+            let (mut olds, mut news) = (olds.clone(), news.clone());
+            loop {
+                let (old, new) = (olds.value_of(index.attribute), news.value_of(index.attribute));
+                let (value, kind) = match (old, new) {
+                    (None, None) => break,
+                    (Some(old), None) => (old, Kind::Delete),
+                    (Some(old), Some(new)) if old < new => (old, Kind::Delete),
+                    (_, Some(new)) => (new, Kind::Put),
+                };
+                if old == Some(value) {
+                    olds.advance();
                 }
-            }
-            if let Some(new) = new {
-                for value in new.values_of(index.attribute) {
-                    index_key::encode_into(key, index.incarnation, value, pk);
-                    emit(key, Kind::Put);
+                if new == Some(value) {
+                    news.advance();
                 }
+                index_key::encode_into(key, index.incarnation, value, pk);
+                emit(key, kind);
             }
         }
     }
 }
 
+/// A walk over the attributes of a header, or of none.
+#[derive(Clone)]
+struct Values<'a> {
+    next: Option<(AttributeId, &'a [u8])>,
+    rest: Option<Attributes<'a>>,
+}
+
+impl<'a> Values<'a> {
+    fn new(header: Option<&HeaderRef<'a>>) -> Self {
+        let mut values = Values { next: None, rest: header.map(HeaderRef::attributes) };
+        values.advance();
+        values
+    }
+
+    #[inline]
+    fn advance(&mut self) {
+        self.next = self.rest.as_mut().and_then(Iterator::next);
+    }
+
+    fn skip_to(&mut self, attribute: AttributeId) {
+        while self.next.is_some_and(|(id, _)| id < attribute) {
+            self.advance();
+        }
+    }
+
+    /// The value at hand, if it is one of the attribute.
+    #[inline]
+    fn value_of(&self, attribute: AttributeId) -> Option<&'a [u8]> {
+        self.next.filter(|(id, _)| *id == attribute).map(|(_, value)| value)
+    }
+}
+
 /// Takes a stored record apart.
+#[inline]
 pub(crate) fn decode_record(record: &[u8]) -> Result<(HeaderRef<'_>, &[u8])> {
     HeaderRef::decode(record)
         .map_err(|d| Error::internal(format!("record header behind a good checksum, byte {}: {}", d.offset, d.what)))
@@ -240,3 +292,6 @@ pub(crate) fn decode_record(record: &[u8]) -> Result<(HeaderRef<'_>, &[u8])> {
 pub(crate) fn decode_header(header: &[u8]) -> Result<HeaderRef<'_>> {
     decode_record(header).map(|(header, _)| header)
 }
+
+#[cfg(test)]
+mod tests;
