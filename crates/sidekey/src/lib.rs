@@ -25,7 +25,7 @@
 //!     assert_eq!(orders.range("by_total", Value::from(20)..).keys()?, [b"3", b"1"]);
 //!     let dear = orders.range("by_total", Value::from(10)..=Value::from(50)).order(Order::Newest);
 //!     for row in dear.limit(10).rows(Read::Records)? {
-//!         let row = row?; // key, sequence number, indexed attributes, value
+//!         let row = row?; // key, sequence number, value
 //!         println!("{:?} {:?}", row.key, row.value);
 //!     }
 //!

@@ -80,8 +80,11 @@ pub(crate) fn sqn(key: &[u8]) -> Sqn {
 /// The order of internal keys.
 #[inline]
 pub(crate) fn compare(a: &[u8], b: &[u8]) -> Ordering {
-    let (ua, ub) = (user_key(a), user_key(b));
-    ua.cmp(ub).then_with(|| a[ua.len()..].cmp(&b[ub.len()..]))
+    match (a.split_last_chunk::<TRAILER>(), b.split_last_chunk::<TRAILER>()) {
+        (Some((a, x)), Some((b, y))) => a.cmp(b).then_with(|| u64::from_be_bytes(*x).cmp(&u64::from_be_bytes(*y))),
+        // Too short to be internal keys: their user keys are empty.
+        _ => user_key(a).cmp(user_key(b)).then_with(|| a.cmp(b)),
+    }
 }
 
 #[cfg(test)]

@@ -14,4 +14,5 @@ pub(crate) mod index_key;
 pub(crate) mod iter;
 pub(crate) mod key;
 pub mod planted;
+pub(crate) mod prefix;
 pub(crate) mod value;

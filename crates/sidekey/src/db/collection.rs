@@ -148,16 +148,64 @@ impl Collection {
 
     /// The record of a key, as of now.
     pub fn get(&self, key: impl AsRef<[u8]>) -> Result<Option<Vec<u8>>> {
+        self.get_with(key, <[u8]>::to_vec)
+    }
+
+    /// The record of a key, as of now, read where it lies, without a copy. `read` is called at most once, with the value; meanwhile what
+    /// it reads stays in memory, but no lock is held, so it may call the database.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = sidekey::Db::open(dir.path().join("db"), Default::default())?;
+    /// let pages = db.collection("pages")?;
+    /// pages.put("home", "<html>...")?;
+    /// assert_eq!(pages.get_with("home", |page| page.len())?, Some(9));
+    /// assert_eq!(pages.get_with("away", |page| page.len())?, None);
+    /// # Ok::<(), sidekey::Error>(())
+    /// ```
+    pub fn get_with<T>(&self, key: impl AsRef<[u8]>, read: impl FnOnce(&[u8]) -> T) -> Result<Option<T>> {
         self.handle.inner.check_open()?;
-        let view = self.core.view();
+        // Pinned before the sqn is taken (TREE-1).
+        let view = self.core.pin();
         let at = self.handle.inner.visible();
-        get(&view.superversion, key.as_ref(), at)
+        read_put(&view.superversion, key.as_ref(), at, read)
     }
 
     /// The record of a key as a snapshot sees it.
     pub fn get_at(&self, key: impl AsRef<[u8]>, snapshot: &Snapshot) -> Result<Option<Vec<u8>>> {
         let at = snapshot.checked_sqn(&self.handle)?;
-        get(&self.core.view().superversion, key.as_ref(), at)
+        read_put(&self.core.pin().superversion, key.as_ref(), at, <[u8]>::to_vec)
+    }
+
+    /// The records of many keys, in the order of `keys`, all as of one moment: none of a batch written meanwhile, or all of it. Where several
+    /// keys lie near one another this is cheaper than as many calls of [`Collection::get`], cheapest if the keys come in order.
+    ///
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = sidekey::Db::open(dir.path().join("db"), Default::default())?;
+    /// let stock = db.collection("stock")?;
+    /// stock.put("nails", "100")?;
+    /// stock.put("screws", "12")?;
+    /// let found = stock.multi_get(&["screws", "glue", "nails"])?;
+    /// assert_eq!(found, [Some(b"12".to_vec()), None, Some(b"100".to_vec())]);
+    /// # Ok::<(), sidekey::Error>(())
+    /// ```
+    pub fn multi_get(&self, keys: &[impl AsRef<[u8]>]) -> Result<Vec<Option<Vec<u8>>>> {
+        self.handle.inner.check_open()?;
+        // Pinned before the sqn is taken (TREE-1).
+        let view = self.core.view();
+        let at = self.handle.inner.visible();
+        let mut order: Vec<(usize, &[u8])> = keys.iter().map(AsRef::as_ref).enumerate().collect();
+        order.sort_by_key(|(_, key)| *key);
+        let sorted: Vec<&[u8]> = order.iter().map(|(_, key)| *key).collect();
+        let mut values = vec![None; keys.len()];
+        view.superversion.tree(TreeKind::Primary).read_many(&sorted, at, |n, kind, stored| {
+            if kind == Kind::Put {
+                values[order[n].0] = Some(decode_record(stored)?.1.to_vec());
+            }
+            Ok(())
+        })?;
+        Ok(values)
     }
 
     /// The records of a key range (`..`, `a..b`, `a..=b`), in key order, as of now. The whole collection is `scan::<&str>(..)`.
@@ -207,11 +255,13 @@ impl Collection {
     }
 }
 
-fn get(superversion: &Superversion, key: &[u8], at: Sqn) -> Result<Option<Vec<u8>>> {
-    match superversion.tree(TreeKind::Primary).get(key, at)? {
-        Some(record) if record.kind == Kind::Put => Ok(Some(decode_record(record.value())?.1.to_vec())),
-        _ => Ok(None),
-    }
+/// Reads the value of a key's newest version, if that is a put.
+fn read_put<T>(superversion: &Superversion, key: &[u8], at: Sqn, read: impl FnOnce(&[u8]) -> T) -> Result<Option<T>> {
+    let found = superversion.tree(TreeKind::Primary).read(key, at, |_, kind, stored| match kind {
+        Kind::Put => decode_record(stored).map(|(_, value)| Some(read(value))),
+        Kind::Delete => Ok(None),
+    })?;
+    found.unwrap_or(Ok(None))
 }
 
 /// The error for a name that no index has.
@@ -220,3 +270,6 @@ pub(super) fn no_index(core: &CollectionCore, set: &IndexSet, name: &str) -> Err
     let have = if names.is_empty() { "it has none".to_owned() } else { format!("it has {}", names.join(", ")) };
     Error::invalid(format!("collection '{}' has no index '{name}'; {have}", core.name))
 }
+
+#[cfg(test)]
+mod tests;

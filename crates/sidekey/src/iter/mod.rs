@@ -4,5 +4,6 @@
 //! [`crate::base::iter::SortedIter`].
 
 mod merge;
+mod window;
 
 pub(crate) use merge::MergeIter;

@@ -12,7 +12,8 @@ pub(crate) struct Candidates(VisibleIter);
 
 impl Candidates {
     pub fn new(view: &QueryView, range: KeyRange, backward: bool) -> Self {
-        Self(VisibleIter::new(view.entries().iter(ReadMode::Normal), range, view.at, backward))
+        let input = view.entries().within(&range, ReadMode::Normal);
+        Self(VisibleIter::new(input, range, view.at, backward))
     }
 
     /// The next entry.

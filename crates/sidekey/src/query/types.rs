@@ -20,7 +20,7 @@ pub enum Read {
     Keys,
     /// Also the attributes in the record's header; the value is not returned.
     Attributes,
-    /// Also the value.
+    /// The value; no attributes are decoded, which are part of it.
     Records,
 }
 

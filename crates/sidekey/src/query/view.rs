@@ -89,12 +89,10 @@ impl QueryView {
 
     fn row(&self, key: Vec<u8>, record: &Record, read: Read) -> Result<Row> {
         let mut row = Row { key, sqn: record.sqn.0, attributes: vec![], value: None };
-        if read == Read::Keys {
-            return Ok(row);
-        }
-        row.attributes = self.attributes(record.value())?;
-        if read == Read::Records {
-            row.value = Some(decode_record(record.value())?.1.to_vec());
+        match read {
+            Read::Keys => {}
+            Read::Attributes => row.attributes = self.attributes(record.value())?,
+            Read::Records => row.value = Some(decode_record(record.value())?.1.to_vec()),
         }
         Ok(row)
     }

@@ -47,4 +47,4 @@ pub(crate) use filter::FilterKey;
 pub(crate) use iter::{ReadMode, TableIter};
 pub(crate) use options::{Compression, TableOptions};
 pub(crate) use properties::Properties;
-pub(crate) use reader::Table;
+pub(crate) use reader::{LastBlock, Table};

@@ -26,6 +26,10 @@ pub(crate) struct Found {
     pub value: BlockSlice,
 }
 
+/// The block that a search read last: the next search may want the same one.
+#[derive(Debug, Default)]
+pub(crate) struct LastBlock(Option<(FileNumber, usize, Block)>);
+
 /// Everything of a table but its data blocks, decoded.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Parts {
@@ -81,6 +85,12 @@ impl Table {
     /// The newest version of `user_key` with an sqn of at most `at`. A filter over whole keys is asked first; whoever
     /// has a filter over prefixes asks [`Table::may_contain`].
     pub fn get(&self, user_key: &[u8], at: Sqn) -> Result<Option<Found>> {
+        self.get_near(user_key, at, &mut LastBlock::default())
+    }
+
+    /// [`Table::get`] for several keys in order, which may lie in one block.
+    #[inline]
+    pub fn get_near(&self, user_key: &[u8], at: Sqn, last: &mut LastBlock) -> Result<Option<Found>> {
         let filter = &self.parts.filter;
         if at < self.parts.properties.min_sqn
             || filter.filtered() == Filtered::WholeKeys && !filter.may_contain(user_key)
@@ -94,21 +104,25 @@ impl Table {
         let likely = filter.filtered() == Filtered::WholeKeys;
         if let Some(number) = following.checked_sub(1)
             && (likely || target.order_of(index.last(number)).is_ge())
-            && let Some(found) = self.find(number, target)?
+            && let Some(found) = self.find(number, target, last)?
         {
             return Ok(Some(found));
         }
         // Versions of a key may start in one block and go on in the next.
         if following < index.len() && key::user_key(index.first(following)) == user_key {
-            return self.find(following, target);
+            return self.find(following, target, last);
         }
         Ok(None)
     }
 
     /// The first entry of a block at or after `target`, if it is of the same user key.
     #[inline]
-    fn find(&self, number: usize, target: Target<'_>) -> Result<Option<Found>> {
-        let block = self.block(number)?;
+    fn find(&self, number: usize, target: Target<'_>, last: &mut LastBlock) -> Result<Option<Found>> {
+        let block = match last.0.take() {
+            Some((table, at, block)) if (table, at) == (self.number, number) => block,
+            _ => self.block(number)?,
+        };
+        let (_, _, block) = last.0.insert((self.number, number, block));
         let found = block.find(target).map_err(|damage| self.damage(number, damage))?;
         let Some((entry, true)) = found else {
             return Ok(None);

@@ -7,7 +7,8 @@ use crate::env::sync::atomic::{AtomicU64, Ordering};
 use crate::iter::MergeIter;
 use crate::memtable::{Lookups, Memtable, TieredMemtable};
 use crate::table::{BlockSlice, ReadMode};
-use crate::version::{LevelIter, Source, TreeVersion};
+use crate::tree::KeyRange;
+use crate::version::{LEVELS, LevelIter, Source, TableFile, TreeVersion, retain};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -161,18 +162,61 @@ impl TreeView<'_> {
         Ok(found.map(|f| Record { sqn: f.sqn, kind: f.kind, value: Bytes::Block(f.value) }))
     }
 
+    /// Reads the newest version of a key with sqn <= `at` where it lies; for the order of the components see [`TreeView::get`].
+    pub fn read<T>(&self, user_key: &[u8], at: Sqn, read: impl FnOnce(Sqn, Kind, &[u8]) -> T) -> Result<Option<T>> {
+        for memtable in self.of.memtables() {
+            let memtable = memtable.of(self.tree);
+            if !memtable.is_empty()
+                && let Some(found) = memtable.get(user_key, at)
+            {
+                return Ok(Some(read(found.sqn, found.kind, found.value)));
+            }
+        }
+        let found = self.of.version(self.tree).get(user_key, at)?;
+        Ok(found.map(|f| read(f.sqn, f.kind, &f.value)))
+    }
+
+    /// Reads many keys as of `at`: `found` gets the place of a key in `keys`, and its newest version. Keys are best given in order: each
+    /// component is asked for all that are still open, and then a block that several of them are in is looked up once.
+    pub fn read_many(
+        &self,
+        keys: &[&[u8]],
+        at: Sqn,
+        mut found: impl FnMut(usize, Kind, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut open: Vec<usize> = (0..keys.len()).collect();
+        for memtable in self.of.memtables() {
+            let memtable = memtable.of(self.tree);
+            retain(&mut open, |n| match keys.get(n).and_then(|key| memtable.get(key, at)) {
+                Some(version) => found(n, version.kind, version.value).map(|()| false),
+                None => Ok(true),
+            })?;
+        }
+        self.of.version(self.tree).get_many(keys, &mut open, at, |n, f| found(n, f.kind, &f.value))
+    }
+
     /// All versions of all keys, merged.
     pub fn iter(&self, mode: ReadMode) -> MergeIter<Source> {
-        let memory = self.of.memtables().flat_map(|m| m.of(self.tree).cursors()).map(Source::Memory);
-        MergeIter::new(memory.chain(version_sources(self.of.version(self.tree), mode)).collect())
+        self.within(&KeyRange::default(), mode)
     }
-}
 
-/// A source for each component of a version, youngest first.
-fn version_sources(version: &TreeVersion, mode: ReadMode) -> impl Iterator<Item = Source> {
-    let level0 = version.level(0).iter().map(move |t| Source::Table(t.table.iter(mode)));
-    let sorted = (1..crate::version::LEVELS)
-        .filter(|l| !version.level(*l).is_empty())
-        .map(move |l| Source::Level(LevelIter::new(version.level(l).to_vec(), mode)));
-    level0.chain(sorted)
+    /// The same of the components that may hold keys of a range, which is all that the cursor may be asked for.
+    pub fn within(&self, range: &KeyRange, mode: ReadMode) -> MergeIter<Source> {
+        let version = self.of.version(self.tree);
+        let level0 = version.level(0);
+        let mut sources = Vec::with_capacity(1 + self.of.immutable.len() + level0.len() + LEVELS);
+        sources.extend(self.of.memtables().flat_map(|m| m.of(self.tree).cursors()).map(Source::Memory));
+        let value = range.index_value().filter(|_| self.tree == TreeKind::Index);
+        let may_hold = |file: &&Arc<TableFile>| value.is_none_or(|value| file.table.may_contain(value));
+        let tables = level0.iter().filter(|file| range.meets(file.meta.low(), file.meta.high())).filter(may_hold);
+        sources.extend(tables.map(|file| Source::Table(file.table.iter(mode))));
+        for level in (1..LEVELS).map(|level| version.shared_level(level)) {
+            let tables = level.ending_before(&range.start)
+                ..range.end.as_ref().map_or(level.len(), |end| level.starting_before(end));
+            if level.get(tables.clone()).is_some_and(|files| files.iter().any(|file| may_hold(&file))) {
+                sources.push(Source::Level(LevelIter::within(level.clone(), tables, mode)));
+            }
+        }
+        MergeIter::new(sources)
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::base::error::{Error, Result};
 use crate::base::ids::Sqn;
+use crate::base::index_key;
 use crate::base::iter::SortedIter;
 use crate::base::key::{self, Kind};
 use crate::iter::MergeIter;
@@ -18,16 +19,39 @@ impl KeyRange {
     pub fn is_empty(&self) -> bool {
         self.end.as_ref().is_some_and(|end| *end <= self.start)
     }
+
+    /// Whether a closed range holds keys of it.
+    pub fn meets(&self, low: &[u8], high: &[u8]) -> bool {
+        high >= &self.start[..] && self.end.as_ref().is_none_or(|end| low < &end[..])
+    }
+
+    /// What all filter keys are if these are the index keys of one value.
+    pub fn index_value(&self) -> Option<&[u8]> {
+        let whole = index_key::decode(&self.start).is_ok_and(|parts| parts.pk.is_empty());
+        (whole && self.end == index_key::after_prefix(&self.start)).then_some(&self.start[..])
+    }
+}
+
+/// Where a [`VisibleIter`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nowhere: the first step goes to the start of the range.
+    Fresh,
+    /// Just before what the next step is to find.
+    Placed,
+    /// On a record, or at the end.
+    Running,
 }
 
 /// Yields the newest version with sqn <= `at` of each key of the range, unless it is a delete. Cost: one seek, then one step for each version in the
-/// range.
+/// range. Nothing is allocated per record.
 pub(crate) struct VisibleIter {
     input: MergeIter<Source>,
     range: KeyRange,
     at: Sqn,
     backward: bool,
-    started: bool,
+    state: State,
+    /// The key of the current record, or of the one passed last.
     key: Vec<u8>,
     sqn: Sqn,
     /// Backward, the value has to be kept: the input has gone past it.
@@ -35,11 +59,13 @@ pub(crate) struct VisibleIter {
 }
 
 impl VisibleIter {
+    /// `input` holds all versions of the range's keys; other keys it need not hold.
     pub fn new(input: MergeIter<Source>, range: KeyRange, at: Sqn, backward: bool) -> Self {
-        Self { input, range, at, backward, started: false, key: vec![], sqn: Sqn::ZERO, value: vec![] }
+        Self { input, range, at, backward, state: State::Fresh, key: vec![], sqn: Sqn::ZERO, value: vec![] }
     }
 
     /// The current record's key; after [`VisibleIter::advance`] returned true.
+    #[inline]
     pub fn key(&self) -> &[u8] {
         &self.key
     }
@@ -48,52 +74,73 @@ impl VisibleIter {
         self.sqn
     }
 
+    #[inline]
     pub fn value(&self) -> &[u8] {
         if self.backward { &self.value } else { self.input.value() }
     }
 
-    /// Goes to the first or next record; false at the end. After an error the iterator is to be dropped.
-    pub fn advance(&mut self) -> Result<bool> {
-        if self.range.is_empty() {
-            return Ok(false);
+    /// Goes to just before the first record at or after a key, backward the first at or before it: the next step finds it, if it is in the
+    /// range.
+    pub fn seek(&mut self, user_key: &[u8]) -> Result<()> {
+        self.state = State::Placed;
+        let end = self.range.end.as_deref();
+        if !self.backward {
+            key::encode_into(&mut self.key, user_key.max(&self.range.start), Sqn::MAX, Kind::Put);
+            return self.input.seek(&self.key);
         }
-        if !std::mem::replace(&mut self.started, true) {
-            match (self.backward, &self.range.end) {
-                (false, _) => self.input.seek(&key::seek_key(&self.range.start, Sqn::MAX))?,
-                (true, Some(end)) => self.input.seek_before(&key::seek_key(end, Sqn::MAX))?,
-                (true, None) => self.input.seek_to_last()?,
-            }
-        } else if !self.backward {
-            self.skip_key()?;
+        match end.filter(|end| *end <= user_key) {
+            Some(end) => key::encode_into(&mut self.key, end, Sqn::MAX, Kind::Put),
+            // All versions of the key itself stand before those of its successor, which is the key with a zero byte behind it.
+            None => key::encode_into(&mut self.key, &[user_key, &[0]].concat(), Sqn::MAX, Kind::Put),
         }
-        if self.backward { self.find_backward() } else { self.find_forward() }
+        self.input.seek_before(&self.key)
     }
 
-    /// Past all versions of the current key.
-    fn skip_key(&mut self) -> Result<()> {
-        while self.input.valid() && key::user_key(self.input.key()) == self.key {
+    fn seek_to_start(&mut self) -> Result<()> {
+        let bound = if self.backward { self.range.end.as_deref() } else { Some(&self.range.start[..]) };
+        let Some(bound) = bound else { return self.input.seek_to_last() };
+        key::encode_into(&mut self.key, bound, Sqn::MAX, Kind::Put);
+        if self.backward { self.input.seek_before(&self.key) } else { self.input.seek(&self.key) }
+    }
+
+    /// Goes to the first or next record; false at the end. After an error the iterator is to be dropped.
+    #[inline]
+    pub fn advance(&mut self) -> Result<bool> {
+        let passing = self.state == State::Running;
+        if self.state == State::Fresh && !self.range.is_empty() {
+            self.seek_to_start()?;
+        }
+        self.state = State::Running;
+        if self.backward {
+            return self.find_backward();
+        }
+        if passing {
             self.input.next()?;
         }
-        Ok(())
+        self.find_forward(passing)
     }
 
-    fn find_forward(&mut self) -> Result<bool> {
+    /// To the first visible record from where the input stands. `passing`: the versions of the key that was the last are behind us.
+    #[inline]
+    fn find_forward(&mut self, mut passing: bool) -> Result<bool> {
         while self.input.valid() {
             let (user_key, sqn, kind) = parts(self.input.key())?;
-            if self.range.end.as_deref().is_some_and(|end| user_key >= end) {
-                return Ok(false);
+            if !passing || user_key != self.key {
+                passing = false;
+                if self.range.end.as_deref().is_some_and(|end| user_key >= end) {
+                    return Ok(false);
+                }
+                if sqn <= self.at {
+                    self.key.clear();
+                    self.key.extend_from_slice(user_key);
+                    self.sqn = sqn;
+                    if kind == Kind::Put {
+                        return Ok(true);
+                    }
+                    passing = true;
+                }
             }
-            if sqn > self.at {
-                self.input.next()?;
-                continue;
-            }
-            self.key.clear();
-            self.key.extend_from_slice(user_key);
-            self.sqn = sqn;
-            if kind == Kind::Put {
-                return Ok(true);
-            }
-            self.skip_key()?;
+            self.input.next()?;
         }
         Ok(false)
     }
@@ -129,6 +176,7 @@ impl VisibleIter {
     }
 }
 
+#[inline]
 fn parts(key: &[u8]) -> Result<(&[u8], Sqn, Kind)> {
     key::decode(key).ok_or_else(|| Error::internal("a tree holds a key that is none"))
 }

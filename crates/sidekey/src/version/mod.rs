@@ -18,6 +18,7 @@ pub(crate) mod catalog;
 pub(crate) mod edit;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod level;
 mod manifest;
 pub(crate) mod meta;
 mod source;
@@ -27,4 +28,4 @@ pub(crate) use edit::Edit;
 pub(crate) use manifest::{Manifest, current_path, is_manifest};
 pub(crate) use meta::{TableFile, TableMeta, is_table, table_path};
 pub(crate) use source::{LevelIter, Source};
-pub(crate) use tree::{LEVELS, TreeVersion};
+pub(crate) use tree::{LEVELS, TreeVersion, retain};

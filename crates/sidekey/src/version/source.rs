@@ -1,11 +1,12 @@
 //! The sources that a merge reads: memtables, tables, sorted levels.
 
+use super::level::Level;
 use super::meta::TableFile;
 use crate::base::error::Result;
 use crate::base::iter::SortedIter;
-use crate::base::key;
 use crate::memtable::MemIter;
 use crate::table::{ReadMode, TableIter};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// One source of a merge; an enum, so that no entry costs a virtual call.
@@ -59,9 +60,11 @@ impl SortedIter for Source {
     }
 }
 
-/// The tables of a sorted level, one after the other; opens a cursor on one table at a time.
+/// Tables of a sorted level, one after the other; opens a cursor on one table at a time.
 pub(crate) struct LevelIter {
-    tables: Vec<Arc<TableFile>>,
+    level: Arc<Level>,
+    /// The tables to read, of those of the level.
+    tables: Range<usize>,
     mode: ReadMode,
     at: usize,
     current: Option<TableIter>,
@@ -70,12 +73,23 @@ pub(crate) struct LevelIter {
 impl LevelIter {
     /// `tables` sorted and disjoint.
     pub fn new(tables: Vec<Arc<TableFile>>, mode: ReadMode) -> Self {
-        Self { tables, mode, at: 0, current: None }
+        let tables = Arc::new(Level::new(tables));
+        Self::within(tables.clone(), 0..tables.len(), mode)
     }
 
+    /// Over some tables of a level in key order.
+    pub fn within(level: Arc<Level>, tables: Range<usize>, mode: ReadMode) -> Self {
+        Self { level, tables, mode, at: usize::MAX, current: None }
+    }
+
+    /// Gets a cursor for a table, unless it has the one; none if it is not of those to read.
     fn open(&mut self, at: usize) {
+        if self.current.is_some() && self.at == at && self.tables.contains(&at) {
+            return;
+        }
         self.at = at;
-        self.current = self.tables.get(at).map(|t| t.table.iter(self.mode));
+        let file = self.level.get(at).filter(|_| self.tables.contains(&at));
+        self.current = file.map(|t| t.table.iter(self.mode));
     }
 
     /// While the current table is used up, goes to the first entry of the next one.
@@ -91,10 +105,7 @@ impl LevelIter {
 
     fn settle_backward(&mut self) -> Result<()> {
         while self.current.as_ref().is_some_and(|c| !c.valid()) {
-            match self.at.checked_sub(1) {
-                Some(at) => self.open(at),
-                None => self.current = None,
-            }
+            self.open(self.at.checked_sub(1).unwrap_or(usize::MAX));
             if let Some(c) = &mut self.current {
                 c.seek_to_last()?;
             }
@@ -130,7 +141,7 @@ impl SortedIter for LevelIter {
 
     fn seek_to_first(&mut self) -> Result<()> {
         self.guard(|s| {
-            s.open(0);
+            s.open(s.tables.start);
             if let Some(c) = &mut s.current {
                 c.seek_to_first()?;
             }
@@ -140,7 +151,7 @@ impl SortedIter for LevelIter {
 
     fn seek(&mut self, target: &[u8]) -> Result<()> {
         self.guard(|s| {
-            s.open(s.tables.partition_point(|t| key::compare(&t.meta.largest, target).is_lt()));
+            s.open(s.level.reaching(target).max(s.tables.start));
             if let Some(c) = &mut s.current {
                 c.seek(target)?;
             }
@@ -150,23 +161,17 @@ impl SortedIter for LevelIter {
 
     #[inline]
     fn next(&mut self) -> Result<()> {
-        self.guard(|s| {
-            if let Some(c) = &mut s.current {
-                c.next()?;
-                if c.valid() {
-                    return Ok(());
-                }
-            }
-            s.settle_forward()
-        })
+        let Some(current) = &mut self.current else { return Ok(()) };
+        if let Err(e) = current.next() {
+            self.current = None;
+            return Err(e);
+        }
+        if current.valid() { Ok(()) } else { self.guard(Self::settle_forward) }
     }
 
     fn seek_to_last(&mut self) -> Result<()> {
         self.guard(|s| {
-            match s.tables.len().checked_sub(1) {
-                Some(last) => s.open(last),
-                None => s.current = None,
-            }
+            s.open(s.tables.end.checked_sub(1).unwrap_or(usize::MAX));
             if let Some(c) = &mut s.current {
                 c.seek_to_last()?;
             }
@@ -176,11 +181,8 @@ impl SortedIter for LevelIter {
 
     fn seek_before(&mut self, target: &[u8]) -> Result<()> {
         self.guard(|s| {
-            let after = s.tables.partition_point(|t| key::compare(&t.meta.smallest, target).is_lt());
-            match after.checked_sub(1) {
-                Some(at) => s.open(at),
-                None => s.current = None,
-            }
+            let after = s.level.beginning_before(target).min(s.tables.end);
+            s.open(after.checked_sub(1).unwrap_or(usize::MAX));
             if let Some(c) = &mut s.current {
                 c.seek_before(target)?;
             }

@@ -1,10 +1,11 @@
 //! The tables of one tree at one moment.
 
+use super::level::Level;
 use super::meta::TableFile;
 use crate::base::error::Result;
 use crate::base::ids::{FileNumber, Sqn};
 use crate::base::key::Kind;
-use crate::table::BlockSlice;
+use crate::table::{BlockSlice, LastBlock};
 use std::cmp::Reverse;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ pub(crate) const LEVELS: usize = 7;
 /// An immutable set of tables (VER-3).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TreeVersion {
-    levels: [Vec<Arc<TableFile>>; LEVELS],
+    levels: [Arc<Level>; LEVELS],
 }
 
 /// A version that was found.
@@ -30,8 +31,13 @@ impl TreeVersion {
         &self.levels[level]
     }
 
+    /// A level, to be shared.
+    pub fn shared_level(&self, level: usize) -> &Arc<Level> {
+        &self.levels[level]
+    }
+
     pub fn tables(&self) -> impl Iterator<Item = &Arc<TableFile>> {
-        self.levels.iter().flatten()
+        self.levels.iter().flat_map(|level| level.iter())
     }
 
     pub fn level_bytes(&self, level: usize) -> u64 {
@@ -48,7 +54,7 @@ impl TreeVersion {
 
     /// This version without the tables `removed` and with `added`, each at its level.
     pub fn with(&self, removed: &[FileNumber], added: &[(usize, Arc<TableFile>)]) -> Self {
-        let mut levels = self.levels.clone();
+        let mut levels = self.levels.each_ref().map(|level| level.to_vec());
         for level in &mut levels {
             level.retain(|t| !removed.contains(&t.meta.number));
         }
@@ -59,7 +65,7 @@ impl TreeVersion {
         for level in &mut levels[1..] {
             level.sort_by(|a, b| a.meta.low().cmp(b.meta.low()));
         }
-        Self { levels }
+        Self { levels: levels.map(|tables| Arc::new(Level::new(tables))) }
     }
 
     /// What breaks VER-3, if anything.
@@ -85,19 +91,11 @@ impl TreeVersion {
         None
     }
 
-    /// The table of a sorted level that may hold a user key.
-    #[inline]
-    pub fn table_for(&self, level: usize, user_key: &[u8]) -> Option<&Arc<TableFile>> {
-        let tables = &self.levels[level];
-        let at = tables.partition_point(|t| t.meta.high() < user_key);
-        tables.get(at).filter(|t| t.meta.low() <= user_key)
-    }
-
     /// The components that may hold a user key, in the order in which they shadow one another.
+    #[inline]
     fn candidates<'a>(&'a self, user_key: &'a [u8]) -> impl Iterator<Item = &'a Arc<TableFile>> {
-        let covers = move |t: &&Arc<TableFile>| t.meta.low() <= user_key && user_key <= t.meta.high();
-        let sorted = (1..LEVELS).filter_map(move |level| self.table_for(level, user_key));
-        self.levels[0].iter().filter(covers).chain(sorted)
+        let [level0, sorted @ ..] = &self.levels;
+        level0.tables_for(user_key).chain(sorted.iter().filter_map(move |level| level.table_for(user_key)))
     }
 
     /// The newest version of a key with sqn <= `at`. In the primary tree and in the index tree (which holds no late marks) components
@@ -114,6 +112,37 @@ impl TreeVersion {
         Ok(None)
     }
 
+    /// The newest versions with sqn <= `at` of those of `keys` whose places are in `open`; tells of each and takes it off. Level by level, and
+    /// for keys in order block by block.
+    pub fn get_many(
+        &self,
+        keys: &[&[u8]],
+        open: &mut Vec<usize>,
+        at: Sqn,
+        mut found: impl FnMut(usize, FoundVersion) -> Result<()>,
+    ) -> Result<()> {
+        for (number, level) in self.levels.iter().enumerate() {
+            // In level 0 each table is a component of its own.
+            let tables = if number == 0 { level.len() } else { usize::from(!level.is_empty()) };
+            for only in 0..tables {
+                let mut last = LastBlock::default();
+                retain(open, |n| {
+                    let Some(&key) = keys.get(n) else { return Ok(true) };
+                    let file = match number {
+                        0 => level.get(only).filter(|file| file.meta.overlaps(key, key)),
+                        _ => level.table_for(key),
+                    };
+                    let Some(file) = file.filter(|file| file.meta.min_sqn <= at) else { return Ok(true) };
+                    match file.table.get_near(key, at, &mut last)? {
+                        Some(f) => found(n, FoundVersion { sqn: f.sqn, kind: f.kind, value: f.value }).map(|()| false),
+                        None => Ok(true),
+                    }
+                })?;
+            }
+        }
+        Ok(())
+    }
+
     /// False only if no table holds any version of the key; asks memory alone.
     pub fn may_contain(&self, user_key: &[u8]) -> bool {
         self.candidates(user_key).any(|file| file.table.may_contain(user_key))
@@ -127,11 +156,24 @@ impl TreeVersion {
 
     /// Whether a level below `level` holds a key of the closed range.
     pub fn overlaps_below(&self, level: usize, low: &[u8], high: &[u8]) -> bool {
-        self.levels[level + 1..].iter().flatten().any(|t| t.meta.overlaps(low, high))
+        self.levels[level + 1..].iter().flat_map(|l| l.iter()).any(|t| t.meta.overlaps(low, high))
     }
 
     /// Tables of a level that hold a key of the closed range.
     pub fn overlapping(&self, level: usize, low: &[u8], high: &[u8]) -> Vec<Arc<TableFile>> {
         self.levels[level].iter().filter(|t| t.meta.overlaps(low, high)).cloned().collect()
     }
+}
+
+/// Keeps the places for which `keep` says so, in order; stops at its first error.
+pub(crate) fn retain(places: &mut Vec<usize>, mut keep: impl FnMut(usize) -> Result<bool>) -> Result<()> {
+    let mut kept = 0;
+    for at in 0..places.len() {
+        if keep(places[at])? {
+            places[kept] = places[at];
+            kept += 1;
+        }
+    }
+    places.truncate(kept);
+    Ok(())
 }
