@@ -17,6 +17,8 @@ pub fn run(plan: &Plan, dir: &Path) -> Result<ChildResult> {
             SystemName::RocksDb => run_plain::<crate::systems::rocksdb::RocksDb>(task, &plan.settings, dir),
             #[cfg(feature = "leveldb")]
             SystemName::LevelDb => run_plain::<crate::systems::leveldb::LevelDb>(task, &plan.settings, dir),
+            #[cfg(feature = "leveldb")]
+            SystemName::LevelDbMmap => run_plain::<crate::systems::leveldb::MappedLevelDb>(task, &plan.settings, dir),
             other => Err(missing(other, "db_bench")),
         },
         Task::Index(task) => match plan.system {

@@ -35,7 +35,7 @@ pub fn bench(arguments: &BenchArguments) -> Result<Report> {
     let settings = Settings::new(common.regime, records * (16 + value_bytes as u64));
     let workloads = if arguments.workloads.is_empty() { Workload::ALL.to_vec() } else { arguments.workloads.clone() };
     let task = PlainPlan { workloads, records, value_bytes, write_rate: arguments.write_rate, seed: common.seed };
-    let entrants = entrants(&arguments.systems, "db_bench", SystemName::Sqlite, |system| {
+    let entrants = entrants(&arguments.systems, "db_bench", &[SystemName::Sqlite], |system| {
         vec![Plan { system, settings: settings.clone(), task: Task::Plain(task.clone()) }]
     })?;
     let title = format!(
@@ -65,7 +65,7 @@ pub fn index(arguments: &IndexArguments) -> Result<Report> {
         }
     }
     let matches = arguments.matches;
-    let entrants = entrants(&arguments.systems, "index", SystemName::LevelDb, |system| {
+    let entrants = entrants(&arguments.systems, "index", &[SystemName::LevelDb, SystemName::LevelDbMmap], |system| {
         let task =
             |&setup| IndexPlan { setup, upserts: records, record_bytes: value_bytes, matches, seed: common.seed };
         setups.iter().map(|setup| Plan { system, settings: settings.clone(), task: Task::Index(task(setup)) }).collect()
@@ -89,12 +89,12 @@ fn size(value_bytes: &str, scale: f64) -> Result<(u64, usize)> {
 fn entrants(
     systems: &[SystemName],
     command: &str,
-    stranger: SystemName,
+    strangers: &[SystemName],
     plans: impl Fn(SystemName) -> Vec<Plan>,
 ) -> Result<Vec<Entrant>> {
     let mut entrants: Vec<Entrant> = Vec::new();
     for &system in systems {
-        if system == stranger {
+        if strangers.contains(&system) {
             return Err(Failure::usage(format!("{} takes no part in {command}", system.name())));
         }
         system.check_built()?;

@@ -18,6 +18,8 @@ pub mod settings;
 pub mod sidekey;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+#[cfg(test)]
+mod tests;
 
 pub use name::SystemName;
 pub use settings::{IndexSetup, Maintenance, Regime, Settings};

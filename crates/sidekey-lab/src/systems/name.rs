@@ -13,8 +13,12 @@ pub enum SystemName {
     Sidekey,
     /// RocksDB, built from source in release mode.
     RocksDb,
-    /// LevelDB, the system's library.
+    /// LevelDB, built from source in release mode, reading into its cache.
     LevelDb,
+    /// LevelDB with memory-mapped tables, as it is by default: for orientation only.
+    #[serde(rename = "leveldb-mmap")]
+    #[value(name = "leveldb-mmap")]
+    LevelDbMmap,
     /// SQLite: for the index workloads.
     Sqlite,
 }
@@ -26,6 +30,7 @@ impl SystemName {
             Self::Sidekey => "sidekey",
             Self::RocksDb => "rocksdb",
             Self::LevelDb => "leveldb",
+            Self::LevelDbMmap => "leveldb-mmap",
             Self::Sqlite => "sqlite",
         }
     }
@@ -35,7 +40,7 @@ impl SystemName {
         match self {
             Self::Sidekey => true,
             Self::RocksDb => cfg!(feature = "rocksdb"),
-            Self::LevelDb => cfg!(feature = "leveldb"),
+            Self::LevelDb | Self::LevelDbMmap => cfg!(feature = "leveldb"),
             Self::Sqlite => cfg!(feature = "sqlite"),
         }
     }
@@ -46,15 +51,18 @@ impl SystemName {
             return Ok(());
         }
         let name = self.name();
+        let feature = name.strip_suffix("-mmap").unwrap_or(name);
         let needs = match self {
             Self::RocksDb => {
                 "it compiles RocksDB from source and needs a C++ compiler and libclang (Debian: g++, libclang-dev)"
             }
-            Self::LevelDb => "it links the system's library (Debian: libleveldb-dev)",
+            Self::LevelDb | Self::LevelDbMmap => {
+                "it compiles LevelDB from source and needs a C++ compiler and CMake (Debian: g++, cmake)"
+            }
             _ => "it links the system's library (Debian: libsqlite3-dev)",
         };
         Err(Failure::usage(format!(
-            "this program was built without {name}; build it with `cargo build --release -p sidekey-lab --features {name}`: {needs}"
+            "this program was built without {name}; build it with `cargo build --release -p sidekey-lab --features {feature}`: {needs}"
         )))
     }
 }
