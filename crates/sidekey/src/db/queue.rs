@@ -4,8 +4,8 @@
 //! DB-1: there is one leader at a time, and sqns are given out by it alone, so groups reach the log, the memtables and readers in sqn order.
 //!
 //! Leadership is the bit LED of a word. A writer alone takes it by one compare-and-swap and gives it back by another, and touches nothing else. Who
-//! finds it taken sets WAITED, under the lock of the queue, before it sleeps: then the leader's second compare-and-swap fails, and it comes to the lock
-//! and wakes the sleepers. While somebody waits the word is not zero, so nobody overtakes the queue.
+//! finds it taken sets WAITED, under the lock of the queue, before it sleeps: then the leader's second compare-and-swap fails, and it comes to the
+//! lock and wakes the sleepers. While somebody waits the word is not zero, so nobody overtakes the queue.
 
 use super::prepare::Request;
 use crate::base::error::Error;

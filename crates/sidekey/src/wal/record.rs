@@ -77,8 +77,8 @@ impl RecordBuffer {
         }
     }
 
-    /// The whole record as it is written at `offset`; `header` says all but the payload's length and sum. The padding behind the payload goes with the
-    /// next [`RecordBuffer::truncate`].
+    /// The whole record as it is written at `offset`; `header` says all but the payload's sum. The padding behind the payload goes with the next
+    /// [`RecordBuffer::truncate`].
     pub(super) fn seal(&mut self, header: &RecordHeader, salt: u64, offset: u64) -> &[u8] {
         self.make_room();
         let payload_sum = format::payload_sum_behind(salt, offset, &mut self.bytes[RECORD_HEADER..]);

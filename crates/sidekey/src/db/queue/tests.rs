@@ -1,3 +1,5 @@
+#![expect(clippy::disallowed_methods, reason = "the queue is about threads")]
+
 use super::*;
 use crate::env::sync::atomic::{AtomicBool, AtomicU64};
 use std::thread;
@@ -5,7 +7,6 @@ use std::thread;
 /// Runs `threads` writers of `rounds` requests each and returns how many groups had more than one.
 fn race(threads: u64, rounds: u64, queue: &WriteQueue, served: &AtomicU64, busy: &AtomicBool) -> u64 {
     let shared = AtomicU64::new(0);
-    #[expect(clippy::disallowed_methods, reason = "the queue is about threads")]
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
@@ -40,7 +41,6 @@ fn every_request_is_served_once_by_one_leader_at_a_time() {
 #[test]
 fn nobody_writes_while_another_leads() {
     let (queue, served, busy) = (WriteQueue::default(), AtomicU64::new(0), AtomicBool::new(false));
-    #[expect(clippy::disallowed_methods, reason = "the queue is about threads")]
     thread::scope(|scope| {
         scope.spawn(|| {
             for _ in 0..200 {
@@ -59,7 +59,6 @@ fn nobody_writes_while_another_leads() {
 #[test]
 fn requests_that_wait_are_served_as_one_group() {
     let (queue, served, busy) = (WriteQueue::default(), AtomicU64::new(0), AtomicBool::new(false));
-    #[expect(clippy::disallowed_methods, reason = "the queue is about threads")]
     thread::scope(|scope| {
         let shared = queue.lead(|| {
             let writers = scope.spawn(|| race(3, 1, &queue, &served, &busy));
