@@ -33,13 +33,12 @@ impl Sidekey {
     }
 
     fn read(&self, key: &[u8], value: &mut Vec<u8>) -> Result<bool> {
-        match self.records.get(key).map_err(|e| Failure::store("get from Sidekey", e))? {
-            Some(found) => {
-                *value = found;
-                Ok(true)
-            }
-            None => Ok(false),
-        }
+        let copy = |found: &[u8]| {
+            value.clear();
+            value.extend_from_slice(found);
+        };
+        let found = self.records.get_with(key, copy).map_err(|e| Failure::store("get from Sidekey", e))?;
+        Ok(found.is_some())
     }
 
     fn end(&self) -> Result<()> {
@@ -98,9 +97,9 @@ impl System for Sidekey {
 
     fn scan(&self, start: &[u8], limit: usize, mut visit: impl FnMut(&[u8], &[u8])) -> Result<usize> {
         let mut rows = 0;
-        for entry in self.records.scan(start..).take(limit) {
-            let (key, value) = entry.map_err(|e| Failure::store("scan Sidekey", e))?;
-            visit(&key, &value);
+        let mut scan = self.records.scan(start..);
+        while rows < limit && scan.advance().map_err(|e| Failure::store("scan Sidekey", e))? {
+            visit(scan.key(), scan.value());
             rows += 1;
         }
         Ok(rows)
