@@ -61,7 +61,8 @@ fn answers(db: &Db) -> String {
             row(&mut text, &[&key, &value]);
         }
         for index in collection.indexes() {
-            let _ = writeln!(text, "index {} on {}, {:?}", index.spec.name, index.spec.attribute, index.spec.maintenance);
+            let _ =
+                writeln!(text, "index {} on {}, {:?}", index.spec.name, index.spec.attribute, index.spec.maintenance);
             for found in collection.range(&index.spec.name, ..).order(Order::Newest).rows(Read::Attributes).unwrap() {
                 let found = found.unwrap();
                 let _ = writeln!(text, "  {} at {} {:?}", found.key.escape_ascii(), found.sqn, found.attributes);
@@ -80,7 +81,8 @@ fn write(db: &Db) {
     for n in 0..240_u32 {
         let city = cities[(n % 5) as usize];
         let (id, age) = (n * 7 % 150, f64::from(n) / 4.0);
-        let value = format!(r#"{{"age": {age}, "address": {{"city": {city:?}}}, "about": "{}"}}"#, "some text ".repeat(4));
+        let value =
+            format!(r#"{{"age": {age}, "address": {{"city": {city:?}}}, "about": "{}"}}"#, "some text ".repeat(4));
         people.put(format!("p{id:04}"), value.replace("\\0", "\\u0000")).unwrap();
         while db.background_step().unwrap() {}
     }
@@ -165,7 +167,10 @@ fn the_fixtures_hold_every_kind_of_file() {
                 .map(|entry| entry.unwrap().file_name().into_string().unwrap())
                 .collect();
             for kind in ["CURRENT", "MANIFEST-", ".table", ".wal"] {
-                assert!(files.iter().any(|f| f.starts_with(kind) || f.ends_with(kind)), "format {format}, {name}: {kind}");
+                assert!(
+                    files.iter().any(|f| f.starts_with(kind) || f.ends_with(kind)),
+                    "format {format}, {name}: {kind}"
+                );
             }
         }
     }

@@ -48,7 +48,7 @@ fn every_column_family_has_the_settings_of_the_run() {
             assert!(family.contains(wanted), "{name} lacks {wanted}: {family}");
         }
         let index = *name != RECORDS;
-        assert_eq!(family.contains("whole_key_filtering=false"), index, "{name}");
+        assert_eq!(family.contains("\n  whole_key_filtering=false"), index, "{name}");
         assert_eq!(family.contains("prefix_extractor=rocksdb.FixedPrefix.8"), index, "{name}");
     }
     assert!(text.contains("max_background_jobs=2"));
