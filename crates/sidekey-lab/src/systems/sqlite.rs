@@ -174,13 +174,12 @@ impl IndexedSystem for IndexedSqlite {
     ) -> Result<usize> {
         let value = number(value)?;
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let rows = self.with(|state| {
+        self.with(|state| {
             let query =
                 state.queries.get(index).ok_or_else(|| Failure::usage(format!("there is no attribute a{index}")))?;
             let text = if records { &query.records } else { &query.keys };
             state.newest(text, value, limit, records, &mut visit).map_err(|e| Failure::store("query SQLite", e))
-        })?;
-        rows
+        })?
     }
 
     fn settle(&self) -> Result<()> {
