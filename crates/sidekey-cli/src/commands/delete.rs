@@ -1,8 +1,8 @@
 //! `sidekey delete`.
 
-use super::keys::KeyForm;
+use super::keys::RecordPlace;
 use crate::Outcome;
-use crate::database::{Database, existing};
+use crate::database::existing;
 use crate::failure::Result;
 use crate::output::Output;
 use crate::text::{key_json, key_text};
@@ -19,22 +19,13 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(flatten)]
-    database: Database,
-
-    /// Collection
-    collection: String,
-
-    /// Primary key
-    key: String,
-
-    #[command(flatten)]
-    keys: KeyForm,
+    place: RecordPlace,
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let key = arguments.keys.bytes(&arguments.key)?;
-    let db = arguments.database.open()?;
-    let sqn = existing(&db, &arguments.collection)?.delete(&key)?;
+    let key = arguments.place.key()?;
+    let db = arguments.place.database.open()?;
+    let sqn = existing(&db, &arguments.place.collection)?.delete(&key)?;
     db.close()?;
     output.either(
         || json!({ "key": key_json(&key), "sqn": sqn }),

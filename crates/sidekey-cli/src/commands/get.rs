@@ -1,8 +1,8 @@
 //! `sidekey get`.
 
-use super::keys::KeyForm;
+use super::keys::RecordPlace;
 use crate::Outcome;
-use crate::database::{Database, existing};
+use crate::database::existing;
 use crate::failure::Result;
 use crate::output::{Output, note};
 use crate::text::{key_json, key_text, value_field};
@@ -22,28 +22,19 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(flatten)]
-    database: Database,
-
-    /// Collection
-    collection: String,
-
-    /// Primary key
-    key: String,
-
-    #[command(flatten)]
-    keys: KeyForm,
+    place: RecordPlace,
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let key = arguments.keys.bytes(&arguments.key)?;
-    let db = arguments.database.open()?;
-    let found = existing(&db, &arguments.collection)?.get(&key)?;
+    let key = arguments.place.key()?;
+    let db = arguments.place.database.open()?;
+    let found = existing(&db, &arguments.place.collection)?.get(&key)?;
     db.close()?;
     let Some(value) = found else {
         if output.is_json() {
             output.json(&json!({ "key": key_json(&key), "found": false }))?;
         } else {
-            note(format_args!("no record {} in {}", key_text(&key), arguments.collection));
+            note(format_args!("no record {} in {}", key_text(&key), arguments.place.collection));
         }
         return Ok(Outcome::Negative);
     };

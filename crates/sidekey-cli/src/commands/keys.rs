@@ -1,5 +1,6 @@
 //! Keys on the command line: text, or hexadecimal for other bytes.
 
+use crate::database::Database;
 use crate::failure::Result;
 use crate::text::from_hex;
 use clap::Args;
@@ -16,5 +17,28 @@ impl KeyForm {
     /// The bytes of a key argument.
     pub fn bytes(self, text: &str) -> Result<Vec<u8>> {
         if self.hex { from_hex(text) } else { Ok(text.as_bytes().to_vec()) }
+    }
+}
+
+/// One record of a database: what the commands that work on a single record begin with.
+#[derive(Args, Clone, Debug)]
+pub struct RecordPlace {
+    #[command(flatten)]
+    pub database: Database,
+
+    /// Collection
+    pub collection: String,
+
+    /// Primary key
+    key: String,
+
+    #[command(flatten)]
+    form: KeyForm,
+}
+
+impl RecordPlace {
+    /// The bytes of the key.
+    pub fn key(&self) -> Result<Vec<u8>> {
+        self.form.bytes(&self.key)
     }
 }

@@ -1,8 +1,7 @@
 //! `sidekey put`.
 
-use super::keys::KeyForm;
+use super::keys::RecordPlace;
 use crate::Outcome;
-use crate::database::Database;
 use crate::failure::{Failure, Result};
 use crate::output::Output;
 use crate::text::{key_json, key_text};
@@ -25,20 +24,11 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
     #[command(flatten)]
-    database: Database,
-
-    /// Collection
-    collection: String,
-
-    /// Primary key
-    key: String,
+    place: RecordPlace,
 
     /// JSON document, or - to read standard input
     #[arg(allow_hyphen_values = true)]
     value: String,
-
-    #[command(flatten)]
-    keys: KeyForm,
 
     /// Store the value as it is, JSON or not; without JSON it gets no index entries
     #[arg(long)]
@@ -50,11 +40,11 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<Outcome> {
-    let key = arguments.keys.bytes(&arguments.key)?;
+    let key = arguments.place.key()?;
     let value = value(arguments)?;
-    let db = arguments.database.open_or_create()?;
+    let db = arguments.place.database.open_or_create()?;
     let mut batch = Batch::new();
-    batch.put(&db.collection(&arguments.collection)?, key.clone(), value);
+    batch.put(&db.collection(&arguments.place.collection)?, key.clone(), value);
     let options = if arguments.sync { WriteOptions::synced() } else { WriteOptions::default() };
     let sqn = db.write_with(batch, options)?;
     db.close()?;
