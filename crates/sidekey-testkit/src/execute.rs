@@ -154,6 +154,8 @@ impl Executor {
                 let collection = &self.collections[*collection];
                 let value = match self.snapshot(*at) {
                     Some(snapshot) => collection.get_at(key, snapshot),
+                    // Which form is asked does not depend on the configuration.
+                    None if key.len() % 2 == 0 => collection.get_with(key, <[u8]>::to_vec),
                     None => collection.get(key),
                 };
                 value.map(Got::Value)
@@ -164,9 +166,10 @@ impl Executor {
                     scan = scan.reverse();
                 }
                 if let Some(snapshot) = self.snapshot(*at) {
-                    scan = scan.at(snapshot);
+                    return lent(scan.at(snapshot), *limit).map(Got::Pairs);
                 }
-                scan.take(limit.unwrap_or(usize::MAX)).collect::<Result<_, _>>().map(Got::Pairs)
+                let pairs = lent(scan, *limit)?;
+                reread(&self.collections[*collection], pairs).map(Got::Pairs)
             }
             Op::IteratorRead { slot, records } => match self.iterators.get_mut(slot) {
                 Some(scan) => scan.take(*records).collect::<Result<_, _>>().map(Got::Pairs),
@@ -326,4 +329,20 @@ fn target(part: Part) -> Target {
         Part::Primary => Target::Primary,
         Part::Indexes => Target::Indexes,
     }
+}
+
+/// What a scan lends.
+fn lent(mut scan: Scan, limit: Option<usize>) -> Result<Pairs, Error> {
+    let mut pairs = Vec::new();
+    while pairs.len() < limit.unwrap_or(usize::MAX) && scan.advance()? {
+        pairs.push((scan.key().to_vec(), scan.value().to_vec()));
+    }
+    Ok(pairs)
+}
+
+/// The same keys, with the values that reading many at once gives: none may be missing.
+fn reread(collection: &Collection, pairs: Pairs) -> Result<Pairs, Error> {
+    let keys: Vec<Vec<u8>> = pairs.into_iter().map(|(key, _)| key).collect();
+    let values = collection.multi_get(&keys)?;
+    Ok(keys.into_iter().zip(values).filter_map(|(key, value)| Some((key, value?))).collect())
 }

@@ -106,6 +106,26 @@ proptest! {
     }
 }
 
+/// Blocks of one number in neighbouring tables of a level are different blocks.
+#[test]
+fn many_keys_are_each_looked_for_in_their_own_table() {
+    let db = db();
+    let c = db.collection("c").unwrap();
+    let keys: Vec<String> = (0..300).map(|n| format!("k{n:03}")).collect();
+    for key in &keys {
+        c.put(key, format!("{key}: {}", "x".repeat(100))).unwrap();
+    }
+    db.compact(Target::All).unwrap();
+    assert!(db.stats().collections[0].primary.level_tables[6] > 10);
+    for step in [1, 7, 50] {
+        let some: Vec<&String> = keys.iter().step_by(step).collect();
+        for (key, value) in some.iter().zip(c.multi_get(&some).unwrap()) {
+            assert_eq!(value, c.get(key).unwrap(), "{key}, every {step}");
+            assert!(value.is_some_and(|v| v.starts_with(key.as_bytes())));
+        }
+    }
+}
+
 #[test]
 fn a_scan_goes_on_from_where_it_was_sought_to() {
     let c = db().collection("c").unwrap();
